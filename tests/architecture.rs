@@ -86,9 +86,9 @@ const BANS: &[Ban] = &[
     },
     Ban {
         rule: "below",
-        modules: InCrate { of: "aurora-core", modules: &["kernel", "object", "epoch"] },
+        modules: InCrate { of: "aurora-core", modules: &["kernel", "object", "scope"] },
         banned: &["crate::behaviour", "crate::map", "crate::scalar", "crate::vector"],
-        mend: "the kernel knows no kind of object: name a method of `SharedObject`, or a word of the epoch",
+        mend: "the kernel knows no kind of object: name a method of `SharedObject`, or a method of `Served`",
     },
     Ban {
         rule: "pure",
@@ -128,7 +128,7 @@ const MADE_OF: &[(&str, &[&str])] = &[
 const MACHINES: &[InCrate] = &[
     InCrate {
         of: "aurora-core",
-        modules: &["behaviour", "collective", "epoch", "kernel", "link", "map", "object", "scalar", "vector"],
+        modules: &["behaviour", "collective", "kernel", "link", "map", "object", "scalar", "scope", "vector"],
     },
     InCrate { of: "aurora-net", modules: &["proto", "sim", "wire"] },
 ];
@@ -138,6 +138,24 @@ const CLOCK: &str = "aurora-core/src/kernel/clock.rs";
 
 /// Two top modules that import each other by design: a kernel calls objects, and objects use their data in the kernel.
 const SEAM: (&str, &str) = ("kernel", "object");
+
+/// The parts of the scope layer: aurora-core defines them in this module and nowhere else.
+const SCOPE: (&str, &[&str]) = (
+    "aurora-core/src/scope/",
+    &[
+        "struct Ledger",
+        "struct Parked",
+        "struct Ends",
+        "fn obstacle",
+        "fn settle_and_retry",
+        "const AHEAD",
+        "fn has_room",
+    ],
+);
+
+/// Branches on the name of a behaviour or of an action. Protocols have numbers or enums. Texts of errors may compare
+/// texts.
+const BRANCHES_ON_NAMES: &[&str] = &[".name == ", ".name != ", "action == ", "behaviour == ", "match &*"];
 
 /// The files that may have `unsafe` code. Each of them must have some.
 const UNSAFE: &[&str] = &[

@@ -5,8 +5,8 @@ use crate::imports::{Crate, Import, To, module_of};
 use crate::source::{Names, Source};
 use crate::tree::File;
 use crate::{
-    BANS, BEHAVIOURS, CLOCK, COLUMNS, InCrate, LEAVES, LINES, MACHINES, MADE_OF, NO_CYCLES, SEAM, SHARED_BY_BEHAVIOURS,
-    UNSAFE,
+    BANS, BEHAVIOURS, BRANCHES_ON_NAMES, CLOCK, COLUMNS, InCrate, LEAVES, LINES, MACHINES, MADE_OF, NO_CYCLES, SCOPE,
+    SEAM, SHARED_BY_BEHAVIOURS, UNSAFE,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +32,7 @@ pub fn violations(files: &[File]) -> Result<Vec<Violation>, String> {
         let module = in_crate.as_ref().map(|(_, module)| module.clone()).unwrap_or_default();
         let source = parse(file, module)?;
         in_file(file, &source, &mut found);
+        of_scopes(file, &mut found);
         without_example(file, &mut found);
         if let Some((name, module)) = in_crate {
             crates.entry(name).or_default().add(&file.path, module, source);
@@ -98,6 +99,30 @@ fn in_file(file: &File, source: &Source, found: &mut Vec<Violation>) {
             places: at(&file.path, &long),
             mend: format!("break lines at {COLUMNS} columns, comments too"),
         });
+    }
+}
+
+/// Finds copies of the scope layer, and branches on display names.
+fn of_scopes(file: &File, found: &mut Vec<Violation>) {
+    if !file.path.starts_with("aurora-core/src/") {
+        return;
+    }
+    let mut find = |rule, texts: &[&str], mend: &str| {
+        let lines = (1..).zip(file.text.lines()).filter(|(_, line)| texts.iter().any(|text| line.contains(text)));
+        let lines: Vec<usize> = lines.map(|(line, _)| line).collect();
+        if !lines.is_empty() {
+            let (what, count, places) = (file.path.clone(), Some(lines.len()), at(&file.path, &lines));
+            found.push(Violation { rule, what, count, places, mend: mend.into() });
+        }
+    };
+    if !file.path.starts_with(SCOPE.0) {
+        find("once", SCOPE.1, "use the scope layer of `scope`: ledgers, parked work and room for batches are its own");
+    }
+    if !["error/", "collective/", "kernel/"]
+        .iter()
+        .any(|text| file.path.starts_with(&format!("aurora-core/src/{text}")))
+    {
+        find("names", BRANCHES_ON_NAMES, "names are for errors: give the protocol a number or an enum");
     }
 }
 

@@ -126,13 +126,23 @@ fn the_protocol_does_no_io() {
 
 #[test]
 fn the_kernel_knows_no_kind_of_object() {
-    for module in ["kernel", "object", "epoch"] {
+    for module in ["kernel", "object", "scope"] {
         let root = format!("mod {module}; mod vector; mod memory;");
         let path = format!("aurora-core/src/{module}/mod.rs");
         let of = |text| found(&[("aurora-core/src/lib.rs", &root), (&path, text)]);
         assert_eq!(of("use crate::vector::GVector;"), [format!("below {path} -> crate::vector")]);
         assert!(of("use crate::memory::Array;").is_empty());
     }
+}
+
+#[test]
+fn the_scope_layer_exists_once() {
+    for text in ["struct Parked;", "const AHEAD: usize = 8;", "impl S { fn obstacle(&self) {} }"] {
+        assert_eq!(of("map.rs", text), ["once aurora-core/src/map.rs"], "{text}");
+        assert!(of("scope/work.rs", text).is_empty());
+    }
+    assert_eq!(of("scalar.rs", "fn f(o: O) -> bool { o.name == NAME }"), ["names aurora-core/src/scalar.rs"]);
+    assert!(of("scalar.rs", "fn f(o: O) -> bool { o.protocol == 1 }").is_empty());
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// have sent batches that wait for this opening.
     fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
         let scope = Self::open(vector, window, site, state, true, true);
-        vector.shared.tidy(|object, _| object.has_changed = true);
+        vector.shared.tidy(|object, _| object.scopes.has_changed = true);
         scope
     }
 
@@ -224,7 +224,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         };
         vector.shared.end_guard(guard, close, |object, taken| {
             taken.into_iter().for_each(|taken| object.take_back(taken));
-            object.has_changed = true;
+            object.scopes.has_changed = true;
         })
     }
 }

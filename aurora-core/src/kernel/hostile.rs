@@ -4,14 +4,15 @@ use super::Kernel;
 use super::nodes::Nodes;
 use crate::behaviour::halo::Halo;
 use crate::behaviour::halo::message::HaloMessage;
+use crate::behaviour::read_cache::arrival::Announced;
 use crate::behaviour::read_cache::message::LoadMessage;
-use crate::behaviour::release::message::FlushMessage;
+use crate::behaviour::release::message::Written;
 use crate::distribution::{Distribution, Shape};
-use crate::epoch::{Announced, Opening, Rule};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{self, to_object};
 use crate::memory::Array;
+use crate::scope::{Opening, Rule, ScopeMessage};
 use crate::stats::Kind;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
@@ -76,13 +77,17 @@ fn a_part_that_is_not_there() {
         let release = opening(Rule::Ended, window);
         let messages = [
             header(&enter(window, Vec::new())),
-            header(&Message::Flush(FlushMessage::Batch { epoch: 1, seq: 0, opening: release.clone(), op: None })),
-            header(&Message::Flush(FlushMessage::End {
+            header(&Message::Flush(ScopeMessage::Batch {
+                epoch: 1,
+                seq: 0,
+                opening: release.clone(),
+                batch: Written::Values,
+            })),
+            header(&Message::Flush(ScopeMessage::End {
                 epoch: 1,
                 opening: release.clone(),
                 batches: 0,
-                op: None,
-                partial: false,
+                last: None,
                 time: None,
             })),
             message::Message::Dropped { object: OBJECT }
@@ -105,7 +110,7 @@ fn a_part_that_is_not_there() {
 fn a_partial_copy_that_is_not_there() {
     let mut state = rank();
     let opening = opening(Rule::Ended, Window::WHOLE).with_op::<crate::ops::Sum>();
-    let end = FlushMessage::End { epoch: 1, opening, batches: 1, op: None, partial: true, time: None };
+    let end = ScopeMessage::End { epoch: 1, opening, batches: 1, last: Some(Written::Partial), time: None };
     deliver(&mut state, &header(&Message::Flush(end)), Vec::new());
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{:?}", state.0.core.fault);
 }
@@ -115,7 +120,7 @@ fn lists_of_loads_that_nobody_can_have_entered() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
     let records = |state: &mut (Kernel, Outbox)| {
-        vector(&mut state.0, |vector| (0..1000).filter(|of| vector.ledger.find(*of).is_some()).count())
+        vector(&mut state.0, |vector| (0..1000).filter(|of| vector.scopes.ledger.find(*of).is_some()).count())
     };
     // A rank may be two loads ahead, and its first message may arrive last.
     for epoch in [7, 9] {
@@ -146,13 +151,13 @@ fn the_correction_of_a_load_that_we_have_not_entered() {
     deliver(&mut state, &header(&correct(1)), empty.clone());
     assert!(
         matches!(state.0.core.fault, Some(Error::Start(_)))
-            && vector(&mut state.0, |vector| vector.ledger.find(1).is_none())
+            && vector(&mut state.0, |vector| vector.scopes.ledger.find(1).is_none())
     );
     // A message for a load that has ended is too late, and changes nothing.
     let mut state = rank();
-    vector(&mut state.0, |vector| vector.ledger.epoch = 1);
+    vector(&mut state.0, |vector| vector.scopes.ledger.epoch = 1);
     deliver(&mut state, &header(&correct(1)), empty);
-    assert!(state.0.core.fault.is_none() && vector(&mut state.0, |vector| vector.ledger.find(1).is_none()));
+    assert!(state.0.core.fault.is_none() && vector(&mut state.0, |vector| vector.scopes.ledger.find(1).is_none()));
 }
 
 #[test]
@@ -165,7 +170,7 @@ fn a_write_that_nobody_has_applied() {
         entered.expect("it lives").expect("no fault");
         deliver(&mut state, &header(&enter(Window::WHOLE, marks)), Vec::new());
         let fault = state.0.objects[&OBJECT].frame.fault.clone();
-        (vector(&mut state.0, |vector| vector.ledger.is_settled(1)), fault)
+        (vector(&mut state.0, |vector| vector.scopes.ledger.is_settled(1)), fault)
     };
     assert!(matches!(load(Vec::new()), (true, None)));
     assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));

@@ -10,15 +10,15 @@ use super::nodes::Nodes;
 use super::watch::Blocked;
 use super::{Kernel, Reason};
 use crate::Site;
-use crate::behaviour::release::message::FlushMessage;
-use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
+use crate::behaviour::release::message::Written;
+use crate::behaviour::release::protocol::LastBatch;
 use crate::distribution::{Distribution, Shape};
-use crate::epoch::{Opening, Rule};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
 use crate::object::{Cx, Guard};
+use crate::scope::{Entered, Opening, Rule, ScopeMessage, Served};
 use crate::stats::Kind;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
@@ -102,7 +102,7 @@ impl Node {
     fn close(&self, guard: Guard) {
         self.on(|object, cx| {
             cx.close_guard(guard, false);
-            object.has_changed = true;
+            object.scopes.has_changed = true;
         });
     }
 
@@ -176,7 +176,7 @@ fn uniform(bytes: &[u8]) -> u64 {
 
 /// The steps of [`OwnerComputesMut`](crate::OwnerComputesMut): opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
-    node.wait(|object, cx| object.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.scopes.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.poll_exclusive(Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (true, false));
     let block = node.on(|object, _| object.take_part(&(0..node.len))).expect("one write guard at a time");
@@ -212,7 +212,7 @@ fn write_under_transfers(node: &Node) {
 
 /// The steps of [`OwnerComputes`](crate::OwnerComputes): shows the block, which does not change meanwhile.
 fn read_by_a_guard(node: &Node) {
-    node.wait(|object, cx| object.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.scopes.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (false, false));
     let shown = node.on(|object, _| object.block.share());
     let shown = typed::<u64>(shown.expect("no write guard together with a shared one"));
@@ -244,7 +244,7 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "parked requests are answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
         node.on(|object, cx| {
-            assert!(object.parked.is_empty() && cx.frame.open.is_empty() && !object.block.is_lent());
+            assert!(object.scopes.parked().len() == 0 && cx.frame.open.is_empty() && !object.block.is_lent());
             assert!(!object.block.is_in_flight());
             assert!([1, 2, 3].contains(&uniform(object.block.bytes().expect("it is back"))));
         });
@@ -289,22 +289,27 @@ fn split_end(entered: u64) {
     loom::model(move || {
         let node = Node::new(FEW);
         let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
-        let end =
-            FlushMessage::End { epoch: 1, opening: opening.clone(), batches: 1, op: None, partial: false, time: None };
+        let end = ScopeMessage::End {
+            epoch: 1,
+            opening: opening.clone(),
+            batches: 1,
+            last: Some(Written::Values),
+            time: None,
+        };
         let endpoint = beside(&node, move |node| {
             node.ask(1, entered);
             node.deliver(&to_object(OBJECT, &Message::Flush(end)).expect("short"), batch(1, 5).into());
         });
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.open("ReleaseC", (true, true));
-        node.on(|object, _| object.has_changed = true);
+        node.on(|object, _| object.scopes.has_changed = true);
         let reason = Reason { action: "ReleaseC", site: None, kind: Kind::Flush };
-        let scope = ReleaseScope { epoch, opening, reason, partial: false };
+        let mut scope = Entered::new(epoch, opening, reason, 2);
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
-        node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
+        node.on(|object, cx| object.end_release(&mut scope, false, last, cx));
         node.close(guard);
         let own = node.wait(|object, cx| {
-            object.poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
+            object.scopes.poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)
         });
         assert_eq!(own, 5, "all writes are seen after the scope");

@@ -1,5 +1,10 @@
+use crate::Site;
+use crate::error::Result;
 use crate::ids::CallId;
+use crate::kernel::watch::Blocked;
 use crate::link::Link;
+use crate::stats::Kind;
+use aurora_net::Received;
 
 /// A request whose answer a thread waits for. Dropping it gives the request up: its answer is discarded.
 #[must_use = "a request that is not kept is given up"]
@@ -24,6 +29,26 @@ impl Drop for Asked<'_> {
         if let Some(call) = self.call.take() {
             self.link.let_go_of(move |kernel, _| kernel.core.give_up(call));
         }
+    }
+}
+
+impl Link {
+    /// Waits for the answer to a request about this link's object. `action`: the call of the program, and its kind.
+    pub(crate) fn answer(&self, call: CallId, action: (&'static str, Kind), site: &Site) -> Result<Vec<u8>> {
+        self.received(call, action, site).map(Received::into_vec)
+    }
+
+    /// As [`answer`](Self::answer), without copying the answer.
+    pub(crate) fn received(&self, call: CallId, (action, kind): (&'static str, Kind), site: &Site) -> Result<Received> {
+        let object = self.id();
+        let received = self.wait_kernel(Blocked::Calls { object, action, kind }, site, |kernel, out| {
+            match kernel.core.await_received(call, out) {
+                // A rank on which the object has failed may not answer a parked request.
+                None => kernel.sound(object).err().map(Err),
+                received => received,
+            }
+        });
+        received.inspect_err(|_| self.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
     }
 }
 

@@ -4,18 +4,17 @@ use super::code::{self, Fault};
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
 use super::message::{Asked, Request};
 use super::part::Part;
-use super::waits::MapWait;
 use crate::error::{A_CALL, ObjectName, Result};
 use crate::ids::CallId;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::malformed;
-use crate::kernel::watch::Blocked;
 use crate::kernel::{Core, Reason};
 use crate::object::{Cx, How, Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::ops::{self, Op, OpId};
 use crate::race::Origin;
 use crate::scalar::cannot_travel;
+use crate::scope::ScopeWait;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World, digest};
@@ -318,7 +317,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ) -> Result<Vec<u8>> {
         if owner == self.shared.me {
             let serve = |part: &mut Part<K, V>, cx: &mut Cx<'_>| part.serve_own(request, &payload, site, cx);
-            return self.shared.wait_on(MapWait::Settle, site, serve).map_err(|error| at_line(error, site));
+            return self.shared.wait_on(ScopeWait::Settle, site, serve).map_err(|error| at_line(error, site));
         }
         let _call = self.shared.call(action);
         let call = self.send_request(owner, request, payload, action, site)?;
@@ -335,7 +334,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ) -> Result<CallId> {
         if self.shared.modes.check {
             // As the owner does: the next accesses of this rank are ordered after earlier scopes.
-            self.shared.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
+            self.shared.wait_on(ScopeWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
         }
         let reason = Reason::new(action, Kind::Access, site);
         self.shared.on(site, |part, cx| {
@@ -343,21 +342,13 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
             let how = How::default().on(&reason);
             let asking = Asking { to: owner, how, landing: None, when: When::Now, shown: false, forgotten: false };
             let origin = part.check.is_some().then(|| Box::new(Origin::here(site, &cx.core.order)));
-            cx.ask_as(asking, &Asked { epoch: part.ledger.epoch, request, origin }, payload)
+            cx.ask_as(asking, &Asked { epoch: part.scopes.ledger.epoch, request, origin }, payload)
         })
     }
 
     /// Waits for the answer to a request.
     pub(super) fn answer(&self, call: CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        let what = Blocked::Calls { object: self.shared.id(), action, kind: Kind::Access };
-        let answer = self.shared.wait_kernel(what, site, |kernel, _| match kernel.core.take_reply(call) {
-            None => kernel.sound(self.shared.id()).err().map(Err),
-            answer => answer,
-        });
-        answer.map_err(|error| {
-            self.shared.tidy_kernel(|kernel, _| kernel.core.give_up(call));
-            at_line(error, site)
-        })
+        self.shared.answer(call, (action, Kind::Access), site).map_err(|error| at_line(error, site))
     }
 }
 

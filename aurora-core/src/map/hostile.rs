@@ -1,14 +1,14 @@
 //! Messages that only another build sends: all ranks get an error, no kernel panics, and none takes memory for them.
 
 use super::key::{hash_of, owner_of};
-use super::message::{Asked, Message, Request};
+use super::message::{Asked, MapBatch, Request};
 use super::part::Part;
-use crate::epoch::{Opening, Rule};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::message::{self, to_object};
 use crate::race::{Clock, Origin};
+use crate::scope::{Opening, Rule, ScopeMessage, Served};
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
@@ -49,8 +49,8 @@ fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
 
 /// The end of a scope with `writes` writes of the word.
 fn batch(writes: u64) -> Vec<u8> {
-    let hashes = hash_of(&word()).wrapping_mul(writes);
-    to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 1, hashes, time: None }).expect("short")
+    let last = Some(MapBatch::Writes { hashes: hash_of(&word()).wrapping_mul(writes) });
+    to_object(OBJECT, &ScopeMessage::End { epoch: 1, opening: opening(), batches: 1, last, time: None }).expect("short")
 }
 
 /// A word that rank 0 owns.
@@ -99,8 +99,14 @@ fn a_batch_of_other_keys() {
 fn a_header_that_is_none() {
     let part = opening().of(Window::of(&(0..3), 10));
     let headers = [
-        to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: part.clone(), hashes: 0, notes: false }),
-        to_object(OBJECT, &Message::End { epoch: 1, opening: part.clone(), batches: 0, hashes: 0, time: None }),
+        to_object(
+            OBJECT,
+            &ScopeMessage::Batch { epoch: 1, seq: 0, opening: part.clone(), batch: MapBatch::Writes { hashes: 0 } },
+        ),
+        to_object(
+            OBJECT,
+            &ScopeMessage::<MapBatch>::End { epoch: 1, opening: part.clone(), batches: 0, last: None, time: None },
+        ),
         to_object(OBJECT, &77u8),
         message::request(OBJECT, CallId(1), false, &77u8),
     ];
@@ -110,8 +116,17 @@ fn a_header_that_is_none() {
         assert!(matches!(after(&header, Vec::new()), (Some(Error::Start(_)), 0)), "{header:?}");
     }
     // A batch that comes with an end is counted there.
-    let none = to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 0, hashes: 0, time: None })
-        .expect("short");
+    let none = to_object(
+        OBJECT,
+        &ScopeMessage::End {
+            epoch: 1,
+            opening: opening(),
+            batches: 0,
+            last: Some(MapBatch::Writes { hashes: 0 }),
+            time: None,
+        },
+    )
+    .expect("short");
     assert!(matches!(after(&none, write(1)), (Some(Error::Start(_)), 0)));
 }
 
@@ -159,7 +174,8 @@ fn notes(number: u32, is_put: bool, last: u32) -> Vec<u8> {
 /// A rank decodes notes of checking mode also if it does not check.
 #[test]
 fn notes_that_are_none() {
-    let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes: 0, notes: true });
+    let header =
+        to_object(OBJECT, &ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: MapBatch::Notes });
     let header = header.expect("short");
     let whole = notes(0, true, 0);
     let fine = [whole.clone(), notes(0, true, u32::MAX), vec![0, 0]];
@@ -189,10 +205,25 @@ fn messages() -> Vec<(Vec<u8>, Vec<u8>)> {
     };
     let of_scope = |message| to_object(OBJECT, &message).expect("short");
     vec![
-        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes, notes: false }), write(1)),
-        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes: 0, notes: true }), notes(0, true, 3)),
-        (of_scope(Message::BatchDone), Vec::new()),
-        (of_scope(Message::End { epoch: 1, opening: opening(), batches: 1, hashes, time }), write(1)),
+        (
+            of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: MapBatch::Writes { hashes } }),
+            write(1),
+        ),
+        (
+            of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: MapBatch::Notes }),
+            notes(0, true, 3),
+        ),
+        (of_scope(ScopeMessage::BatchDone), Vec::new()),
+        (
+            of_scope(ScopeMessage::End {
+                epoch: 1,
+                opening: opening(),
+                batches: 1,
+                last: Some(MapBatch::Writes { hashes }),
+                time,
+            }),
+            write(1),
+        ),
         (request(Request::Get { keys: 2 }), [key(), key()].concat()),
         (request(Request::Contains { keys: 1 }), key()),
         (request(Request::Insert), entry()),
@@ -262,7 +293,7 @@ fn fault_after(checks: bool, header: &[u8], payload: Vec<u8>) -> Option<Error> {
     let (mut kernel, mut out) = rank_that(checks);
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
     let of_map = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| {
-        let _ = part.poll_settled(1, cx);
+        let _ = part.scopes.poll_settled((Window::WHOLE, 1), cx);
         cx.frame.fault.clone()
     });
     kernel.core.fault.clone().or(of_map.expect("it lives"))

@@ -15,11 +15,9 @@ mod operations;
 mod owner;
 mod part;
 mod release;
-mod sent;
 mod slots;
 #[cfg(test)]
 mod tests;
-mod waits;
 mod whole;
 mod work;
 

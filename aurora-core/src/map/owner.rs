@@ -4,10 +4,10 @@ use super::GMap;
 use super::check::Held;
 use super::entries::{Entries, MapIter, MapIterMut};
 use super::key::{MapKey, MapValue};
-use super::waits::MapWait;
 use crate::Site;
 use crate::error::Result;
 use crate::object;
+use crate::scope::ScopeWait;
 use crate::window::Window;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -68,7 +68,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     #[track_caller]
     pub fn owner_computes(&self) -> Result<MapOwnerComputes<'_, K, V>> {
         let site = Site::here();
-        let shown = self.shared.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(false, cx)? {
+        let shown = self.shared.wait_on(ScopeWait::Settle, &site, |part, cx| match part.poll_usable(false, cx)? {
             Ok(()) => part.own.clone().map(Ok),
             Err(error) => Some(Err(error)),
         })?;
@@ -103,7 +103,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<MapOwnerComputesMut<'_, K, V>> {
         let site = Site::here();
-        let taken = self.shared.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(true, cx)? {
+        let taken = self.shared.wait_on(ScopeWait::Settle, &site, |part, cx| match part.poll_usable(true, cx)? {
             Ok(()) => Some(Ok(part.own.take().and_then(Arc::into_inner))),
             Err(error) => Some(Err(error)),
         })?;
@@ -145,7 +145,7 @@ impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
                 held.end(part, cx);
             }
             cx.close_guard(registered, panicked);
-            part.has_changed = true;
+            part.scopes.has_changed = true;
         });
         if let Err(panic) = compared
             && !thread::panicking()

@@ -4,21 +4,20 @@ use super::buffer::{BATCH, NOWHERE, OWN_BATCH};
 use super::check::Noted;
 use super::entries::Pair;
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
-use super::sent::{Batch, Sent};
-use super::waits::MapWait;
-use super::work::another_key;
+use super::message::MapBatch;
+use super::part::Part;
+use super::work::{MapWork, another_key};
 use super::{Buffer, GMap, Pending, code};
 use crate::Site;
 use crate::behaviour::PutOnly;
-use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
-use crate::kernel::Reason;
 use crate::object::Guard;
 use crate::ops::{self, Op};
 use crate::scalar::cannot_travel;
+use crate::scope::{self, Entered, Opening, Rule};
 use crate::stats::Kind;
 use crate::window::Window;
-use aurora_net::Rank;
+use aurora_net::{Payload, Rank};
 use std::borrow::ToOwned;
 use std::marker::PhantomData;
 
@@ -40,13 +39,21 @@ const TOGETHER: usize = 32;
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let mut scope = ...`"]
 pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
     map: &'m GMap<K, V>,
-    sent: Sent,
+    scope: Entered,
     buffer: Buffer<K, V>,
     /// Checking mode: notes of the writes.
     noted: Option<Noted>,
     /// `None` after the end of the scope.
     guard: Option<Guard>,
     operation: PhantomData<(*const (), O)>,
+}
+
+/// Encoded writes for one owner.
+#[derive(Clone, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// The sum of their keys' hashes.
+    hashes: u64,
 }
 
 /// Writes that are not sent yet: by owners, less than a batch to each other owner, and all writes to this rank itself.
@@ -120,18 +127,12 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     fn open<O>(&self, opening: Opening, site: Site) -> Result<MapReleaseC<'_, K, V, O>> {
-        let epoch = self.shared.wait_on(MapWait::Lead, &site, |part, cx| match cx.usable(true, Window::WHOLE) {
-            Err(error) => Some(Err(error)),
-            Ok(()) if part.ledger.ahead() >= SCOPES_AHEAD => None,
-            Ok(()) => Some(part.enter(opening.clone(), cx)),
-        })?;
+        let scope = self.shared.enter((NAME, opening), true, &site)?;
         let guard = self.shared.tidy(|_, cx| cx.open_guard((NAME, &site), (true, true), Window::WHOLE));
         let size = self.shared.size;
-        let reason = Reason::new(NAME, Kind::Flush, &site);
         let buffer = Buffer::new(BUFFER.min(FIRST * size));
-        let sent = Sent { epoch, opening, reason, batches: vec![0; size], time: None };
         let noted = self.shared.modes.check.then(|| Noted::new(size));
-        Ok(MapReleaseC { map: self, sent, buffer, noted, guard: Some(guard), operation: PhantomData })
+        Ok(MapReleaseC { map: self, scope, buffer, noted, guard: Some(guard), operation: PhantomData })
     }
 }
 
@@ -164,7 +165,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
             noted.note(self.map, pair.hash, (&pair.key, true), &Site::here());
         }
         let put = self.buffer.put(pair);
-        put.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))?;
+        put.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))?;
         self.keep_room()
     }
 
@@ -260,7 +261,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         }
         let mut grows = 0;
         if !code::is_number::<V>() {
-            grows = code::len(&operand).map_err(|cause| cannot_travel::<V>(&cause, self.sent.site()))?;
+            grows = code::len(&operand).map_err(|cause| cannot_travel::<V>(&cause, self.scope.site()))?;
         }
         match self.buffer.combine((hash, key, guess), operand, (O::apply, O::combine)) {
             Some(value) => {
@@ -282,7 +283,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     #[inline(never)]
     fn add(&mut self, pair: Pair<K, V>) -> Result<()> {
         let added = self.buffer.add(Pending { pair, is_put: false });
-        added.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))?;
+        added.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))?;
         self.keep_room()
     }
 
@@ -301,11 +302,11 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
             bytes <= BUFFER && budget().admit(bytes, bytes / 2).is_ok()
         };
         let room = self.buffer.make_room(may_grow);
-        if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))? {
+        if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))? {
             return Ok(());
         }
         // Writes that have left the buffer and cannot be sent are lost. The program may go on, so the map must fail.
-        let opened = self.sent.site().clone();
+        let opened = self.scope.site().clone();
         let sent = map.shared.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
         sent.inspect_err(|error| map.shared.tidy(|_, cx| cx.fail(error.clone())))
     }
@@ -313,7 +314,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     fn send_all(&mut self) -> Result<()> {
         let Last { batches, own } = self.send(true)?;
         for (owner, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.bytes.is_empty()) {
-            self.sent.send(self.map, Rank::new(owner), batch, true)?;
+            send(self.map, &mut self.scope, Rank::new(owner), batch, true)?;
         }
         self.send_own(own, true)
     }
@@ -321,27 +322,34 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// Sends the writes, each batch once there is room for it at the owner. `!wait`: at once, but not yet the writes to
     /// this rank itself. Returns the last batch to each owner.
     fn send(&mut self, wait: bool) -> Result<Last<K, V>> {
-        let MapReleaseC { map, sent, buffer, noted, .. } = self;
+        let MapReleaseC { map, scope, buffer, noted, .. } = self;
         let (me, size) = (map.shared.me, map.shared.size);
         for (owner, notes) in noted.iter_mut().flat_map(Noted::take) {
-            sent.send_notes(map, owner, notes, wait)?;
+            let site = scope.site().clone();
+            match owner == me {
+                true => map.shared.apply_own(scope, wait, (MapWork::Notes(scope.opening.op), &notes), &site),
+                false => {
+                    let notes = || Payload::Bytes(notes.into());
+                    map.shared.send_batch(scope, (owner, wait), MapBatch::Notes, notes, &site)
+                }
+            }?;
         }
         let mut last = Last { batches: vec![Batch::default(); size], own: Vec::new() };
         for write in buffer.take() {
             let owner = owner_of(write.pair.hash, size);
             if owner == me {
                 if wait && last.own.len() == OWN_BATCH {
-                    sent.send_own(map, std::mem::take(&mut last.own), wait)?;
+                    apply_own(map, scope, std::mem::take(&mut last.own), wait)?;
                 }
                 last.own.push(write);
                 continue;
             }
             let batch = &mut last.batches[owner.index()];
             if batch.bytes.len() >= BATCH {
-                sent.send(map, owner, std::mem::take(batch), wait)?;
+                send(map, scope, owner, std::mem::take(batch), wait)?;
             }
             batch.hashes = batch.hashes.wrapping_add(write.pair.hash);
-            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(cause, sent.site()))?;
+            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(cause, scope.site()))?;
         }
         Ok(last)
     }
@@ -350,7 +358,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         let mut writes = own.into_iter();
         while writes.len() > 0 {
             let batch = writes.by_ref().take(OWN_BATCH).collect();
-            self.sent.send_own(self.map, batch, wait)?;
+            apply_own(self.map, &mut self.scope, batch, wait)?;
         }
         Ok(())
     }
@@ -383,7 +391,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     fn end(&mut self, checked: bool) -> Result<()> {
         let (map, guard) = (self.map, self.guard.take());
         let close = |broken_off, (): &mut ()| if broken_off { Ok(()) } else { self.close(checked) };
-        map.shared.end_guard(guard, close, |part, ()| part.has_changed = true)
+        map.shared.end_guard(guard, close, |part, ()| part.scopes.has_changed = true)
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
@@ -397,22 +405,56 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         if !checked {
             return Ok(());
         }
-        let epoch = self.sent.epoch;
-        map.shared.wait_on(MapWait::Settle, self.sent.site(), |part, cx| part.poll_settled(epoch, cx))
+        map.shared.await_end(&self.scope, self.scope.site())
     }
 
     fn end_to_all(&mut self) -> Result<()> {
         if self.noted.is_some() {
-            self.sent.time = self.map.shared.tidy(|_, cx| cx.release());
+            self.scope.time = self.map.shared.tidy(|_, cx| cx.release());
         }
         let Last { mut batches, own } = self.send(false)?;
-        let (me, size) = (self.map.shared.me, self.map.shared.size);
-        for owner in me.others(size) {
-            self.sent.end(self.map, owner, std::mem::take(&mut batches[owner.index()]))?;
+        let (shared, scope) = (&self.map.shared, &self.scope);
+        for owner in shared.me.others(shared.size) {
+            let Batch { bytes, hashes } = std::mem::take(&mut batches[owner.index()]);
+            let last = (!bytes.is_empty()).then(|| (MapBatch::Writes { hashes }, Payload::Bytes(bytes.into())));
+            shared.on(scope.site(), |_, cx| {
+                if last.is_some() || scope.sent[owner.index()] > 0 {
+                    cx.sound()?;
+                }
+                scope::end_to::<Part<K, V>>(scope, owner, last, cx);
+                Ok(())
+            })?;
         }
         self.send_own(own, false)?;
-        self.sent.end_own(self.map)
+        let (shared, scope) = (&self.map.shared, &self.scope);
+        shared.on(scope.site(), |part, cx| {
+            scope::end_here(part, scope, None, cx);
+            Ok(())
+        })
     }
+}
+
+/// Sends a batch to its owner, as soon as the owner may get another batch, or at once if not `wait`.
+fn send<K: MapKey, V: MapValue>(
+    map: &GMap<K, V>,
+    scope: &mut Entered,
+    owner: Rank,
+    Batch { bytes, hashes }: Batch,
+    wait: bool,
+) -> Result<()> {
+    let (batch, site) = (MapBatch::Writes { hashes }, scope.site().clone());
+    map.shared.send_batch(scope, (owner, wait), batch, || Payload::Bytes(bytes.into()), &site)
+}
+
+/// Applies a batch to this rank's own entries, or parks it until that is possible.
+fn apply_own<K: MapKey, V: MapValue>(
+    map: &GMap<K, V>,
+    scope: &mut Entered,
+    batch: Vec<Pending<K, V>>,
+    wait: bool,
+) -> Result<()> {
+    let (batch, site) = (MapWork::Own(scope.opening.op, batch.into_iter()), scope.site().clone());
+    map.shared.apply_own(scope, wait, (batch, &[]), &site)
 }
 
 impl<K: MapKey, V: MapValue, O> Drop for MapReleaseC<'_, K, V, O> {
@@ -423,6 +465,6 @@ impl<K: MapKey, V: MapValue, O> Drop for MapReleaseC<'_, K, V, O> {
 
 impl<K: MapKey, V: MapValue, O> std::fmt::Debug for MapReleaseC<'_, K, V, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{NAME} of {:?}, opened at {}", self.map, self.sent.site())
+        write!(f, "{NAME} of {:?}, opened at {}", self.map, self.scope.site())
     }
 }

@@ -6,13 +6,13 @@ use super::entries::Place;
 use super::handle::read;
 use super::key::{MapKey, MapValue};
 use super::message::Request;
-use super::waits::MapWait;
 use super::work::SCAN_HEAD;
 use crate::collective::{Came, In};
-use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::link::{Asked, CollectiveCall, Give};
+use crate::scope::ScopeWait;
+use crate::scope::{Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
@@ -187,7 +187,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
             part.allowance = Allowance::default();
             part.forget_accesses();
             let cleared = part.own.replace(Default::default());
-            part.end_met(epoch);
+            part.scopes.end_met(epoch);
             Ok(cleared)
         })?;
         // Not under the lock: that may take long.
@@ -197,7 +197,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// The error that forbids a use, once earlier scopes are completed.
     fn unusable(&self, mutable: bool, site: &Site) -> Option<Error> {
-        self.shared.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
+        self.shared.wait_on(ScopeWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
     }
 }
 

@@ -1,22 +1,19 @@
-//! Doing requests and batches: at once, in steps, or later if they must wait.
+//! The work of a rank's part of a map: requests and batches.
 
 use super::Pending;
 use super::code::{self, Fault};
 use super::entries::{Entries, Pair, Place};
 use super::key::{MapKey, MapValue, hash_of, owner_of};
-use super::message::{Asked, Message, Request};
+use super::message::{Asked, Request};
 use super::operations::OpFn;
 use super::part::Part;
-use crate::error::A_CALL;
-use crate::ids::{CallId, Epoch};
 use crate::kernel::message::malformed;
-use crate::object::{Call, Cx};
+use crate::object::Cx;
 use crate::ops::OpId;
 use crate::scalar::cannot_travel;
-use crate::window::Window;
+use crate::scope::{Due, Outcome, Work};
 use crate::{Error, Site};
-use aurora_net::bootstrap::capture;
-use aurora_net::{Payload, Rank, Received};
+use aurora_net::{Payload, Rank};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::vec;
@@ -30,202 +27,75 @@ pub(super) const ANSWER: usize = 256 << 10;
 /// The bytes in front of the entries of a scan: the place behind the entries, and their number.
 pub(super) const SCAN_HEAD: usize = 3 * size_of::<u32>();
 
-/// A piece of work that cannot be done yet, or is done in part.
-pub(super) struct Parked<K, V> {
-    pub(super) from: Rank,
-    pub(super) work: Work,
-    pub(super) content: Content<K, V>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Work {
-    Call {
-        id: CallId,
-        asked: Asked,
-    },
-    Batch {
-        epoch: Epoch,
-        seq: u64,
+/// A piece of work for a rank's part of a map. `op`: the operation of updates in a scope.
+pub(super) enum MapWork<K, V> {
+    Call(Asked),
+    /// A batch of another rank. `hashes`: the sum of its keys' hashes at that rank, less the hashes here of the keys
+    /// that are applied already, which are the first `done` bytes.
+    Writes {
         op: Option<OpId>,
-        /// The sum of its keys' hashes at another rank, less the hashes here of the keys that are applied already.
         hashes: u64,
-        /// Checking mode: true for a batch of notes.
-        notes: bool,
-        /// True if the sender waits for room and must get a message when the batch is applied.
-        acknowledge: bool,
+        done: usize,
     },
-}
-
-/// The content of a piece of work.
-pub(super) enum Content<K, V> {
-    /// Bytes, and the number of bytes that have been read.
-    Sent(Received, usize),
     /// A batch of this rank to itself.
-    Own(vec::IntoIter<Pending<K, V>>),
-}
-
-enum Outcome {
-    Done(Result<Payload, Error>),
-    /// Other ranks, or this rank's program, have to act first.
-    Park,
-    /// The step has ended.
-    Interrupted,
+    Own(Option<OpId>, vec::IntoIter<Pending<K, V>>),
+    /// Checking mode: notes of the writes in the next batches.
+    Notes(Option<OpId>),
 }
 
 /// A write, and its length when encoded.
 type Measured<K, V> = (Pending<K, V>, usize);
 
-impl<K: MapKey, V: MapValue> Content<K, V> {
+impl<K: MapKey, V: MapValue> MapWork<K, V> {
     /// The next write of a batch.
-    fn next_write(&mut self) -> Result<Option<Measured<K, V>>, Fault> {
+    fn next_write(&mut self, payload: &[u8]) -> Result<Option<Measured<K, V>>, Fault> {
         match self {
-            Content::Own(writes) => match writes.next() {
+            MapWork::Own(_, writes) => match writes.next() {
                 None => Ok(None),
                 Some(write) => Ok(write.encoded_len().map(|len| Some((write, len)))?),
             },
-            Content::Sent(received, at) => {
-                let mut rest = &received.bytes()[*at..];
+            MapWork::Writes { hashes, done, .. } => {
+                let mut rest = &payload[*done..];
                 if rest.is_empty() {
                     return Ok(None);
                 }
                 let before = rest.len();
                 let write = Pending::read(&mut rest)?;
                 let len = before - rest.len();
-                *at += len;
+                *done += len;
+                *hashes = hashes.wrapping_sub(write.pair.hash);
                 Ok(Some((write, len)))
             }
+            MapWork::Call(_) | MapWork::Notes(_) => Ok(None),
         }
     }
 
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Content::Sent(received, _) => received.bytes(),
-            Content::Own(_) => &[],
-        }
+    /// The sum of the hashes of a batch's keys, less those of the keys that are read.
+    fn hashes_left(&self) -> u64 {
+        if let MapWork::Writes { hashes, .. } = self { *hashes } else { 0 }
     }
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Settles epochs and does parked work for as long as possible, or until the step has ended.
-    pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
-        self.has_changed = false;
-        loop {
-            let mut worked = self.settle();
-            // One by one: if a user's operation panics, the work behind it must be answered all the same.
-            for _ in 0..self.parked.len() {
-                if self.is_step_over(cx) {
-                    self.interrupted = Some(cx.now());
-                    return cx.progress();
+    /// Does a piece of work that is due.
+    pub(super) fn do_work(&mut self, work: &mut Work<MapWork<K, V>>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
+        let from = work.from;
+        match &mut work.what {
+            MapWork::Call(asked) => match self.serve(asked.request, payload, cx) {
+                Ok(None) => Outcome::Park,
+                Ok(Some((answer, keys))) => {
+                    let noted = self.note_call(from, asked, (payload, keys), cx);
+                    Outcome::Done(noted.map(|()| Payload::Bytes(answer.into())))
                 }
-                let Some(parked) = self.parked.pop_front() else {
-                    break;
-                };
-                worked |= self.work_or_park(parked, cx);
-                if self.interrupted.is_some() {
-                    return cx.progress();
-                }
-            }
-            if !worked {
-                break;
-            }
-            cx.progress();
-        }
-    }
-
-    /// A faulty map only answers parked work, without a pause: its timers may be gone.
-    fn is_step_over(&self, cx: &Cx<'_>) -> bool {
-        cx.is_sound() && self.until.is_some_and(|until| cx.now() >= until)
-    }
-
-    /// Does a piece of work or parks it; true if it is done.
-    pub(super) fn work_or_park(&mut self, mut parked: Parked<K, V>, cx: &mut Cx<'_>) -> bool {
-        let (from, work) = (parked.from, parked.work.clone());
-        // In this rank's own work a panic continues, because the program is in a call on the map. In work of other
-        // ranks the panic is caught, because any call, or the daemon, may do that work.
-        let attempted = match from == cx.me() {
-            true => Ok(self.attempt(&mut parked, cx)),
-            false => capture(cx.me(), || self.attempt(&mut parked, cx)),
-        };
-        let outcome = attempted.unwrap_or_else(|failure| {
-            let mine = match work {
-                Work::Batch { epoch, .. } => self.ledger.find(epoch).and_then(|record| record.mine.as_ref()),
-                Work::Call { .. } => None,
-            };
-            let within = mine.map_or((A_CALL.into(), None), |mine| (mine.name.clone(), Some(mine.site.clone())));
-            let error = cx.poison(&within.0, within.1);
-            crate::notice::operation_panicked(&failure, &error);
-            cx.defer(error.clone());
-            Outcome::Done(Err(error))
-        });
-        let answer = match outcome {
-            Outcome::Done(answer) => answer,
-            Outcome::Park | Outcome::Interrupted => {
-                if let Content::Sent(received, _) = &mut parked.content {
-                    // The work may stay parked for long, and its sender needs the memory back.
-                    received.detach();
-                }
-                self.parked.push_back(parked);
-                if matches!(outcome, Outcome::Interrupted) {
-                    self.interrupted = Some(cx.now());
-                }
-                return false;
-            }
-        };
-        match work {
-            Work::Call { id, .. } => cx.answer(Call { from, id }, answer),
-            Work::Batch { acknowledge, .. } => match answer {
-                Ok(_) if !acknowledge => {}
-                Ok(_) if from == cx.me() => self.has_room(from),
-                Ok(_) => Message::BatchDone.send(None, from, Payload::Empty, cx),
-                Err(error) => cx.fail(error),
+                Err(error) => Outcome::Done(Err(error)),
             },
-        }
-        if let Content::Sent(Received::Bytes(buffer), _) = parked.content {
-            cx.out.recycle(buffer);
-        }
-        true
-    }
-
-    /// An owner has applied a batch of this rank.
-    pub(super) fn has_room(&mut self, owner: Rank) {
-        let outstanding = &mut self.outstanding[owner.index()];
-        *outstanding = outstanding.saturating_sub(1);
-    }
-
-    fn attempt(&mut self, parked: &mut Parked<K, V>, cx: &mut Cx<'_>) -> Outcome {
-        if let Err(fault) = cx.sound() {
-            return Outcome::Done(Err(fault));
-        }
-        let Parked { from, work, content } = parked;
-        match work {
-            Work::Call { asked, .. } => {
-                if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() {
-                    return Outcome::Park;
-                }
-                match self.serve(asked.request, content.bytes(), cx) {
-                    Ok(None) => Outcome::Park,
-                    Ok(Some((answer, keys))) => {
-                        let noted = self.note_call(*from, asked, (content.bytes(), keys), cx);
-                        Outcome::Done(noted.map(|()| Payload::Bytes(answer.into())))
-                    }
-                    Err(error) => Outcome::Done(Err(error)),
-                }
+            MapWork::Notes(op) => {
+                let epoch = if let Due::Within { epoch, .. } = work.due { epoch } else { 0 };
+                Outcome::applied(self.apply_notes((from, epoch), *op, payload, cx))
             }
-            Work::Batch { epoch, seq, op, hashes, notes, .. } => {
-                let from = *from;
-                if !self.ledger.may_apply(*epoch) || self.ledger.record(*epoch).from[from.index()].applied != *seq {
-                    return Outcome::Park;
-                }
-                let outcome = match notes {
-                    true => Outcome::Done(
-                        self.apply_notes((from, *epoch), *op, content.bytes(), cx).map(|()| Payload::Empty),
-                    ),
-                    false => self.apply(from, *op, (content, hashes), cx),
-                };
-                if let Outcome::Done(Ok(_)) = outcome {
-                    self.ledger.record(*epoch).from[from.index()].applied += 1;
-                }
-                outcome
+            MapWork::Writes { op, .. } | MapWork::Own(op, _) => {
+                let op = *op;
+                self.apply(from, op, (&mut work.what, payload), cx)
             }
         }
     }
@@ -235,7 +105,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         &mut self,
         from: Rank,
         op: Option<OpId>,
-        (content, hashes): (&mut Content<K, V>, &mut u64),
+        (batch, payload): (&mut MapWork<K, V>, &[u8]),
         cx: &mut Cx<'_>,
     ) -> Outcome {
         let apply = op.and_then(|op| self.ops.find(op));
@@ -247,9 +117,9 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 return Outcome::Park;
             };
             for _ in 0..BETWEEN_LOOKS {
-                let (write, bytes) = match content.next_write() {
+                let (write, bytes) = match batch.next_write(payload) {
                     Ok(Some(write)) => write,
-                    Ok(None) if *hashes == 0 => return Outcome::Done(Ok(Payload::Empty)),
+                    Ok(None) if batch.hashes_left() == 0 => return Outcome::Done(Ok(Payload::Empty)),
                     Ok(None) => return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at))),
                     Err(Fault::Type(cause)) => return Outcome::Done(Err(undecodable::<(K, V)>(cause, cx))),
                     Err(Fault::Malformed) => {
@@ -257,9 +127,6 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                         return Outcome::Done(Err(malformed(from)));
                     }
                 };
-                if from != cx.me() {
-                    *hashes = hashes.wrapping_sub(write.pair.hash);
-                }
                 if owner_of(write.pair.hash, cx.size()) != cx.me() {
                     return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at)));
                 }
@@ -271,7 +138,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                     None => drop(own.insert(write.pair)),
                 }
             }
-            if self.is_step_over(cx) {
+            if self.scopes.step.is_over(cx) {
                 return Outcome::Interrupted;
             }
         }
@@ -288,7 +155,6 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         if let Err(error) = self.poll_usable(request.writes(), cx)? {
             return Some(Err(error));
         }
-        self.begin_step(cx);
         let answer = self.serve(request, payload, cx).transpose()?;
         Some(answer.and_then(|(answer, keys)| {
             self.note_own_call(request, (payload, keys), line, cx)?;
@@ -344,7 +210,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
 
     /// Looks up keys, until all are done, or the step has ended.
     fn look_up(
-        &self,
+        &mut self,
         keys: u32,
         payload: &mut &[u8],
         cx: &Cx<'_>,
@@ -361,14 +227,14 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             }
             write_found(own.find(hash, |there| *there == key), &mut answer, cx, &write)?;
             done = number;
-            if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && self.is_step_over(cx) {
+            if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && self.scopes.step.is_over(cx) {
                 break;
             }
         }
         Ok(Some((answer, done)))
     }
 
-    fn scan(&self, from: Place, cx: &Cx<'_>) -> Result<Option<Vec<u8>>, Error> {
+    fn scan(&mut self, from: Place, cx: &Cx<'_>) -> Result<Option<Vec<u8>>, Error> {
         let Some(own) = &self.own else {
             return Ok(None);
         };
@@ -378,7 +244,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             code::write_key(&pair.key, &mut answer).map_err(|cause| undecodable::<K>(cause, cx))?;
             code::write(&pair.value, &mut answer).map_err(|cause| undecodable::<V>(cause, cx))?;
             (behind, entries) = (place, entries + 1);
-            if answer.len() >= ANSWER || entries.is_multiple_of(BETWEEN_LOOKS as u32) && self.is_step_over(cx) {
+            if answer.len() >= ANSWER || entries.is_multiple_of(BETWEEN_LOOKS as u32) && self.scopes.step.is_over(cx) {
                 break;
             }
         }

@@ -5,7 +5,6 @@ use crate::collective::{Came, In};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::asking::{Asking, When};
-use crate::kernel::watch::Blocked;
 use crate::kernel::{Core, Kernel};
 use crate::link::Link;
 use crate::object::How;
@@ -320,13 +319,7 @@ impl<O: SharedObject> Shared<O> {
             let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
             cx.ask_as(asking, header, payload)
         })?;
-        let what = Blocked::Calls { object: self.link.id(), action, kind: Kind::Object };
-        let answer = self.wait_kernel(what, &site, |kernel, _| match kernel.core.take_reply(call) {
-            // A rank on which the object has failed may not answer a parked request.
-            None => kernel.sound(self.link.id()).err().map(Err),
-            answer => answer,
-        });
-        answer.inspect_err(|_| self.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
+        self.answer(call, (action, Kind::Object), &site)
     }
 }
 

@@ -2,41 +2,41 @@
 //! scope; other ranks receive values and the ends of scopes.
 
 use super::message::Message;
-use super::scopes::{ACCUMULATE, READ_CACHE, READ_MOSTLY, RELEASE};
+use super::protocol::{ACCUMULATE, Protocol, READ_MOSTLY};
 use super::{Scalar, Spreading, Value};
-use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::Cx;
+use crate::scope::{Opening, contain};
 use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use bytes::Bytes;
 
 impl Scalar {
     pub(crate) fn has_come(&mut self, from: Rank, epoch: Epoch, opening: &Opening) {
-        let arrival = &mut self.ledger.record(epoch).from[from.index()];
-        arrival.came = true;
+        let arrival = &mut self.scopes.ledger.record(epoch).from[from.index()];
+        arrival.kept = true;
         arrival.complete = opening.is_load();
     }
 
     pub(crate) fn has_ended(&mut self, from: Rank, epoch: Epoch, offers: u64, part: Option<Vec<u8>>) {
-        let arrival = &mut self.ledger.record(epoch).from[from.index()];
+        let arrival = &mut self.scopes.ledger.record(epoch).from[from.index()];
         (arrival.complete, arrival.batches) = (true, offers);
         self.contribute(epoch, from, part);
     }
 
     /// A value from the home: the first one of a ReadCache or ReadMostly, or a newer one.
     pub(crate) fn told(&mut self, epoch: Epoch, numbers: (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
-        if self.ledger.epoch < epoch || self.ledger.settled >= epoch {
+        if self.scopes.ledger.epoch < epoch || self.scopes.ledger.settled >= epoch {
             return;
         }
         // All ranks have entered this scope, so the scopes before it have ended.
-        self.ledger.conclude(epoch - 1);
+        self.scopes.ledger.conclude(epoch - 1);
         let site = self.site_of(epoch);
         let reason = Reason { action: READ_MOSTLY, site: site.clone(), kind: Kind::Scalar };
         if self.replicated.as_ref().is_some_and(|replicated| replicated.epoch == epoch) {
-            let seen = self.contain((READ_MOSTLY, site), cx, |object, _| {
-                let replicated = object.replicated.as_mut()?;
+            let seen = contain((READ_MOSTLY, site), cx, |_| {
+                let replicated = self.replicated.as_mut()?;
                 replicated.learn(numbers.0, value, numbers.1);
                 replicated.receive()
             });
@@ -47,54 +47,52 @@ impl Scalar {
             if let Some(seen) = seen {
                 Message::Seen { epoch, seen }.send(&reason, self.home, Payload::Empty, cx);
             }
-        } else if self.is_of(epoch, READ_CACHE) {
-            self.ledger.conclude(epoch);
+        } else if self.is_of(epoch, Protocol::ReadCache) {
+            self.scopes.ledger.conclude(epoch);
             self.shown = Some((epoch, value.to_vec()));
         }
     }
 
     pub(crate) fn has_seen(&mut self, from: Rank, epoch: Epoch, seen: u64) {
-        if let Some(spreading) = self.spreading.as_mut().filter(|_| self.ledger.settled + 1 == epoch) {
+        if let Some(spreading) = self.spreading.as_mut().filter(|_| self.scopes.ledger.settled + 1 == epoch) {
             spreading.seen(from, seen);
         }
     }
 
     /// At home: all ranks have entered this ReadCache, or have ended this other scope.
     pub(super) fn settle(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
-        let mine = self.ledger.find(epoch).and_then(|record| record.mine.clone());
-        let (behaviour, op, site) = mine.map_or(("".into(), None, None), |mine| (mine.name, mine.op, Some(mine.site)));
-        self.ledger.forget(epoch);
+        let mine = self.scopes.ledger.find(epoch).and_then(|record| record.mine.clone());
+        let Some(protocol) = mine.as_ref().and_then(Protocol::of) else {
+            return cx.fail(cx.frame.nonsense());
+        };
+        let (op, site) = mine.map_or((None, None), |mine| (mine.op, Some(mine.site)));
+        self.scopes.ledger.forget(epoch);
         let parts = self.parts.remove(&epoch).unwrap_or_default();
-        let name = match &*behaviour {
-            READ_CACHE => {
+        match protocol {
+            Protocol::ReadCache => {
                 let value = self.value.as_ref().map(Value::read).unwrap_or_default();
                 self.shown = Some((epoch, value.clone()));
                 let message = Message::Spread { epoch, number: 0, answered: 0, time: self.released() };
-                return self.say_to_all((READ_CACHE, site), &message, value.into(), cx);
+                return self.say_to_all((protocol.name(), site), &message, value.into(), cx);
             }
-            READ_MOSTLY => {
-                self.spreading = None;
-                READ_MOSTLY
-            }
-            ACCUMULATE => {
-                let merged = self.contain((ACCUMULATE, site.clone()), cx, |object, cx| {
-                    parts.into_iter().flatten().try_for_each(|part| object.update(op, &part, cx))
+            Protocol::ReadMostly => self.spreading = None,
+            Protocol::Accumulate => {
+                let merged = contain((ACCUMULATE, site.clone()), cx, |cx| {
+                    parts.into_iter().flatten().try_for_each(|part| self.update(op, &part, cx))
                 });
                 if let Some(Err(error)) = merged {
                     cx.fail(error);
                 }
-                ACCUMULATE
             }
-            _ => {
+            Protocol::ReleaseC => {
                 let last = parts.into_iter().flatten().next_back();
                 let set = last.zip(self.value.as_mut()).map(|(last, value)| value.change(|_| Some(last.clone())));
                 if let Some(None) = set {
                     cx.fail(cx.frame.nonsense());
                 }
-                RELEASE
             }
-        };
-        self.say_to_all((name, site), &Message::Over { epoch, time: self.released() }, Bytes::new(), cx);
+        }
+        self.say_to_all((protocol.name(), site), &Message::Over { epoch, time: self.released() }, Bytes::new(), cx);
     }
 
     fn say_to_all(
@@ -128,7 +126,7 @@ impl Scalar {
         if let Some((replicated, value)) = mine.zip(self.value.as_ref()) {
             replicated.learn(number, &value.read(), 0);
         }
-        let arrivals = &self.ledger.record(epoch).from;
+        let arrivals = &self.scopes.ledger.record(epoch).from;
         let inside = me.others(size).filter(|rank| !arrivals[rank.index()].complete);
         let due = inside.map(|rank| (rank, arrivals[rank.index()].applied));
         let due: Vec<_> = due.filter(|(rank, answered)| spreading.tell(*rank, *answered)).collect();

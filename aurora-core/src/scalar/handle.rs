@@ -4,16 +4,16 @@ use super::plain;
 use crate::digest;
 use crate::error::{A_CALL, Result};
 use crate::kernel::message::malformed;
-use crate::kernel::watch::Blocked;
 use crate::kernel::{Core, Reason};
 use crate::memory::{InPlace, Word};
 use crate::object::{Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::ops::{Max, Min, OpId, Sum};
 use crate::polls::Level;
-use crate::scalar::machine::{ScalarWait, Unfit};
+use crate::scalar::machine::Unfit;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Scalar, Value, change_word, requested};
+use crate::scope::ScopeWait;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World};
@@ -331,9 +331,8 @@ impl<T: ScalarValue> GScalar<T> {
         action: &'static str,
         site: &Site,
     ) -> Result<Vec<u8>> {
-        let id = self.shared.id();
         if self.home == self.shared.me {
-            return self.shared.wait_on(ScalarWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
+            return self.shared.wait_on(ScopeWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
         }
         let _call = self.shared.call(action);
         let reason = Reason::new(action, Kind::Scalar, site);
@@ -341,17 +340,10 @@ impl<T: ScalarValue> GScalar<T> {
             cx.usable(false, Window::WHOLE)?;
             Ok(object.ask(&reason, request, payload, cx))
         })?;
-        self.shared
-            .wait_kernel(Blocked::Calls { object: id, action, kind: Kind::Scalar }, site, |kernel, _| {
-                kernel.core.take_reply(call)
-            })
-            .inspect_err(|_| self.shared.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
-            .and_then(|answer| match self.shared.modes.check {
-                true => {
-                    self.shared.tidy(|object, cx| object.learn_time(answer, cx)).ok_or_else(|| malformed(self.home))
-                }
-                false => Ok(answer),
-            })
+        self.shared.answer(call, (action, Kind::Scalar), site).and_then(|answer| match self.shared.modes.check {
+            true => self.shared.tidy(|object, cx| object.learn_time(answer, cx)).ok_or_else(|| malformed(self.home)),
+            false => Ok(answer),
+        })
     }
 }
 

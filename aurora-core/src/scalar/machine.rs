@@ -1,10 +1,9 @@
 //! A scalar as its rank's kernel knows it.
 
 use super::message::{Asked, Message, ScalarRequest};
-use super::scopes::READ_MOSTLY;
+use super::protocol::{Protocol, READ_MOSTLY};
 use super::{Replicated, Spreading, Value};
-use crate::epoch::{Ends, Ledger, Opening, defer_lost_writes};
-use crate::error::{Claim, ObjectName};
+use crate::error::ObjectName;
 use crate::ids::{CallId, Epoch};
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::{Core, Reason};
@@ -12,12 +11,17 @@ use crate::memory::{Permit, READ, WRITE};
 use crate::object::{Awaited, Call, Cx, Holds, How, Malformed, Obstacle, OpenGuard, SharedObject, Until, Wait};
 use crate::operation::{OpId, Operations};
 use crate::race::Time;
+use crate::scope::{
+    self, Due, Ledger, Opening, Outcome, Rule, ScopeMessage, ScopeWait, Scopes, Served, Then, Work, answered_by_scopes,
+};
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
-use std::collections::{BTreeMap, VecDeque};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Applies an operand to an encoded value.
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
@@ -27,7 +31,7 @@ pub(crate) type Unfit = fn(&Site) -> Error;
 
 pub(crate) struct Scalar {
     pub(super) home: Rank,
-    pub(super) ledger: Ledger,
+    pub(super) scopes: Scopes<Self>,
     /// On the home only.
     pub(super) value: Option<Value>,
     pub(super) ops: Operations<ScalarFn>,
@@ -47,15 +51,12 @@ pub(crate) struct Scalar {
     pub(super) check: bool,
     /// Checking mode: the accesses before an answer of the home to this rank; at home, before an answer to any rank.
     pub(super) order: Time,
-    parked: VecDeque<Parked>,
-    ends: Ends,
 }
 
 /// A wait of the program's thread at a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ScalarWait {
-    /// For the end of an earlier scope on all ranks.
-    Settle,
+    Scope(ScopeWait),
     /// For the value that the scope of this epoch shows.
     Load(Epoch),
 }
@@ -63,32 +64,23 @@ pub(crate) enum ScalarWait {
 impl From<ScalarWait> for Wait {
     fn from(wait: ScalarWait) -> Wait {
         match wait {
-            // Epochs begin with 1.
-            ScalarWait::Settle => Wait { number: 0, until: Until::Ended },
-            ScalarWait::Load(epoch) => Wait { number: epoch, until: Until::Came },
+            ScalarWait::Scope(wait) => wait.into(),
+            ScalarWait::Load(epoch) => Wait { number: ScopeWait::own(0, epoch), until: Until::Came },
         }
     }
 }
 
 impl From<Wait> for ScalarWait {
     fn from(wait: Wait) -> ScalarWait {
-        if wait.number == 0 { ScalarWait::Settle } else { ScalarWait::Load(wait.number) }
+        ScopeWait::of(wait).map_or_else(|(_, epoch)| ScalarWait::Load(epoch), ScalarWait::Scope)
     }
 }
 
-/// A piece of work that cannot be done yet.
-pub(super) struct Parked {
-    from: Rank,
-    work: Work,
-    payload: Received,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Work {
-    /// A request; of this rank itself if it has no number.
-    Request(Option<CallId>, Asked),
+#[derive(Debug)]
+pub(crate) enum ScalarWork {
+    Request(Asked),
     /// An operand in a ReadMostly; no rank waits for an answer.
-    Offer { epoch: Epoch, seq: u64, op: OpId },
+    Offer(OpId),
 }
 
 impl Scalar {
@@ -96,7 +88,7 @@ impl Scalar {
         let (ops, unfit) = of_type;
         Scalar {
             home,
-            ledger: Ledger::new(core.me, core.size),
+            scopes: Scopes::new(core.me, core.size, false),
             value,
             ops,
             unfit,
@@ -108,66 +100,6 @@ impl Scalar {
             closed: false,
             check: core.modes.check,
             order: Time::default(),
-            parked: VecDeque::new(),
-            ends: Ends::new(core.size),
-        }
-    }
-
-    /// Does a piece of work or parks it; true if it is done.
-    fn work(&mut self, mut parked: Parked, cx: &mut Cx<'_>) -> bool {
-        let (from, work) = (parked.from, parked.work.clone());
-        let opened = if let Work::Offer { epoch, .. } = work { self.site_of(epoch) } else { None };
-        let within = (READ_MOSTLY, opened);
-        let payload = &parked.payload;
-        let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work.clone(), payload.bytes(), cx));
-        let answer = match outcome {
-            Some(Ok(None)) => {
-                // The payload may stay parked for long, and its sender needs the memory back.
-                parked.payload.detach();
-                self.parked.push_back(parked);
-                return false;
-            }
-            Some(Ok(Some(answer))) => Ok(answer),
-            Some(Err(error)) => Err(error),
-            None => cx.sound().map(|()| Vec::new()),
-        };
-        match (work, answer) {
-            (Work::Request(Some(id), _), answer) => {
-                cx.answer(Call { from, id }, answer.map(|answer| Payload::Bytes(self.with_time(answer).into())));
-            }
-            (_, Err(error)) => cx.fail(error),
-            (_, Ok(_)) => {}
-        }
-        if let Received::Bytes(buffer) = parked.payload {
-            cx.out.recycle(buffer);
-        }
-        true
-    }
-
-    /// Does a piece of work and returns the answer, which may have no receiver. `None`: the work must be parked.
-    pub(super) fn attempt(
-        &mut self,
-        from: Rank,
-        work: Work,
-        payload: &[u8],
-        cx: &mut Cx<'_>,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        cx.sound()?;
-        match work {
-            Work::Request(_, asked) if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() => Ok(None),
-            Work::Request(_, asked) => {
-                self.join(asked.time.clone());
-                self.serve(from, asked, payload, cx)
-            }
-            Work::Offer { epoch, seq, op } => {
-                let is_due = self.ledger.may_apply(epoch) && self.ledger.may_apply_from(epoch, from);
-                if !is_due || self.ledger.record(epoch).from[from.index()].applied != seq {
-                    return Ok(None);
-                }
-                self.update(Some(op), payload, cx)?;
-                self.ledger.record(epoch).from[from.index()].applied += 1;
-                Ok(Some(Vec::new()))
-            }
         }
     }
 
@@ -185,13 +117,6 @@ impl Scalar {
         cx.ask_as(asking, &asked, payload).expect("headers of scalars are short")
     }
 
-    /// Another rank has opened a scope, which must be the same on all ranks.
-    fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
-        if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
-            cx.fail(error);
-        }
-    }
-
     /// At home: lets ranks use the value in place, if `usable`. Once they may not, that is final.
     fn admit_to_value(&mut self, usable: bool) {
         let Some(word) = self.value.as_ref().and_then(Value::word) else {
@@ -200,8 +125,51 @@ impl Scalar {
         self.closed |= !usable;
         match self.closed {
             true => word.shut(),
-            false => word.open(self.ledger.settled),
+            false => word.open(self.scopes.ledger.settled),
         }
+    }
+}
+
+impl Served for Scalar {
+    type Work = ScalarWork;
+    type Batch = ();
+    /// True if the rank has entered the scope.
+    type Arrival = bool;
+
+    const CALLS: &'static str = READ_MOSTLY;
+
+    fn scopes(&self) -> &Scopes<Self> {
+        &self.scopes
+    }
+
+    fn scopes_mut(&mut self) -> &mut Scopes<Self> {
+        &mut self.scopes
+    }
+
+    fn attempt(&mut self, work: &mut Work<ScalarWork>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
+        match &work.what {
+            ScalarWork::Request(asked) => {
+                self.join(asked.time.clone());
+                match self.serve(work.from, asked, payload, cx) {
+                    Ok(None) => Outcome::Park,
+                    Ok(Some(answer)) => Outcome::Done(Ok(Payload::Bytes(self.with_time(answer).into()))),
+                    Err(error) => Outcome::Done(Err(error)),
+                }
+            }
+            ScalarWork::Offer(op) => Outcome::applied(self.update(Some(*op), payload, cx)),
+        }
+    }
+
+    fn batch(&self, _: Rank, _: &Opening, (): ()) -> Result<ScalarWork, Malformed> {
+        Err(Malformed)
+    }
+
+    fn header(message: ScopeMessage<()>) -> impl Serialize {
+        message
+    }
+
+    fn settled(&mut self, epoch: Epoch, _: Rule, cx: &mut Cx<'_>) {
+        self.settle(epoch, cx);
     }
 }
 
@@ -210,17 +178,17 @@ impl SharedObject for Scalar {
         match postcard::from_bytes::<Message>(header).map_err(|_| Malformed)? {
             Message::Come { epoch, opening, time } => {
                 self.join(time);
-                self.opened(from, epoch, &opening, cx);
+                self.scopes.opened(from, epoch, &opening, cx);
                 self.has_come(from, epoch, &opening);
             }
             Message::Part { epoch, opening, offers, contributes, time } => {
                 self.join(time);
-                self.opened(from, epoch, &opening, cx);
+                self.scopes.opened(from, epoch, &opening, cx);
                 self.has_ended(from, epoch, offers, contributes.then(|| payload.into_vec()));
             }
             Message::Over { epoch, time } => {
                 self.join(time);
-                self.ledger.conclude(epoch);
+                self.scopes.ledger.conclude(epoch);
             }
             Message::Spread { epoch, number, answered, time } => {
                 self.join(time);
@@ -228,79 +196,55 @@ impl SharedObject for Scalar {
             }
             Message::Seen { epoch, seen } => self.has_seen(from, epoch, seen),
             Message::Offer { epoch, seq, op } => {
-                self.work(Parked { from, work: Work::Offer { epoch, seq, op }, payload }, cx);
+                let (due, what) = (Due::Within { epoch, seq }, ScalarWork::Offer(op));
+                scope::work(self, Work { from, due, then: Then::Nothing, what }, payload, cx);
             }
         }
         Ok(())
     }
 
     fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        let asked = postcard::from_bytes(header).map_err(|_| Malformed)?;
-        let work = Work::Request(Some(call.id), asked);
-        self.work(Parked { from: call.from, work, payload }, cx);
+        let asked: Asked = postcard::from_bytes(header).map_err(|_| Malformed)?;
+        let (due, then) = (Due::After(Window::WHOLE, asked.epoch), Then::Answer(call.id));
+        scope::work(self, Work { from: call.from, due, then, what: ScalarWork::Request(asked) }, payload, cx);
         Ok(())
     }
 
-    /// Settles epochs and does parked work for as long as possible.
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        loop {
-            let settled = self.ledger.try_settle();
-            if let Some((epoch, _)) = settled {
-                self.settle(epoch, cx);
-            }
-            let mut worked = false;
-            // One by one: if a user's operation panics, the work behind it must be answered all the same.
-            for _ in 0..self.parked.len() {
-                if let Some(parked) = self.parked.pop_front() {
-                    worked |= self.work(parked, cx);
-                }
-            }
-            if settled.is_none() && !worked {
-                break;
-            }
-            cx.progress();
-        }
+        // Messages end scopes, too.
+        self.scopes.has_changed = true;
+        scope::advance(self, cx);
         self.spread(cx);
         self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
-        defer_lost_writes(&self.ledger, cx);
+        self.scopes.failed(cx);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.scopes.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
+        self.scopes.handle_timeout();
     }
 
     fn shut(&mut self) {
         self.set_permit(false, &[]);
     }
 
-    fn entered(&self) -> u64 {
-        self.ledger.epoch
-    }
-
-    fn digest(&self) -> u64 {
-        self.ledger.entered()
-    }
-
-    fn claim(&self, name: &ObjectName, _: Rank) -> Claim {
-        self.ledger.last_claim(name)
-    }
-
-    fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
-        self.ends.drop_notice(&self.ledger, cx)
-    }
-
-    fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        self.ends.peer_dropped((from, notice), |_| true, &self.ledger, cx)
-    }
-
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
-        let (wait, me) = (ScalarWait::from(wait), self.ledger.me());
+        let (wait, me) = (ScalarWait::from(wait), self.scopes.ledger.me());
         // A home that waits has done its own part.
         let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
         Awaited { ranks, doing: self.doing(wait, name) }
     }
 
+    answered_by_scopes!();
+
     fn holds(&self, held: &mut Holds<'_>) {
-        self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
+        scope::holds(self, held);
         if let Some(obstacle) = self.scope_to_end() {
             held.work(0..=u64::MAX, obstacle);
         }
@@ -325,7 +269,7 @@ impl SharedObject for Scalar {
 impl Scalar {
     /// Sets the accesses that the calling thread may make without the kernel, with these guards open on this rank.
     fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
-        let Ledger { epoch, settled, .. } = self.ledger;
+        let Ledger { epoch, settled, .. } = self.scopes.ledger;
         if !usable && let Some(replicated) = &self.replicated {
             replicated.replica.close();
         }
@@ -336,61 +280,47 @@ impl Scalar {
     }
 
     fn awaited(&self, wait: ScalarWait) -> Vec<Rank> {
-        if self.home != self.ledger.me() {
+        if self.home != self.scopes.ledger.me() {
             return vec![self.home];
         }
         if let ScalarWait::Load(epoch) = wait
-            && self.ledger.settled + 1 == epoch
-            && self.is_of(epoch, READ_MOSTLY)
-            && let Some(record) = self.ledger.find(epoch)
+            && self.scopes.ledger.settled + 1 == epoch
+            && self.is_of(epoch, Protocol::ReadMostly)
+            && let Some(record) = self.scopes.ledger.find(epoch)
         {
-            let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
+            let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.kept);
             return missing.map(|(rank, _)| Rank::new(rank)).collect();
         }
-        self.ledger.first_awaited((Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
+        let ScalarWait::Scope(wait) = wait else {
+            return self.scopes.ledger.first_awaited((Window::WHOLE, self.scopes.ledger.epoch)).unwrap_or_default();
+        };
+        self.scopes.awaited(wait)
     }
 
     fn doing(&self, wait: ScalarWait, name: &ObjectName) -> String {
-        let mostly = self.ledger.last.as_ref().is_some_and(|last| last.name == READ_MOSTLY);
         match wait {
-            ScalarWait::Load(_) if mostly => format!("opens a ReadMostly of {name}"),
-            ScalarWait::Load(_) => format!("opens a ReadCache of {name}"),
-            ScalarWait::Settle => format!("waits for the end of a scope of {name}"),
+            ScalarWait::Load(_) => {
+                let opened = self.scopes.ledger.last.as_ref().map_or("scope", |last| &last.name);
+                format!("opens a {opened} of {name}")
+            }
+            ScalarWait::Scope(wait) => self.scopes.doing(wait, name),
         }
     }
 
     /// At home: the ranks that must enter the next scope, or end it, before it can end.
     fn scope_to_end(&self) -> Option<Obstacle> {
-        let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
-        let next = self.ledger.settled + 1;
-        let record = self.ledger.find(next)?;
+        let me = Some(self.home).filter(|home| *home == self.scopes.ledger.me())?;
+        let next = self.scopes.ledger.settled + 1;
+        let record = self.scopes.ledger.find(next)?;
         // A ReadMostly shows a value once all ranks have entered, and ends once all ranks have ended it.
-        let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
-        let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
+        let is_mostly = Protocol::ReadMostly.is_of(self.scopes.ledger.opening(next)?);
+        let coming = is_mostly && record.from.iter().any(|arrival| !arrival.kept);
         let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
-            true => !arrival.came,
+            true => !arrival.kept,
             false if *rank == me.index() => !record.mine_complete,
             false => !arrival.complete,
         });
         let (mine, behind): (Vec<_>, _) = lacking.map(|(rank, _)| Rank::new(rank)).partition(|rank| *rank == me);
         Some(Obstacle { by_itself: !mine.is_empty(), behind })
-    }
-
-    /// The ranks for which a piece of parked work waits.
-    fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
-        let ledger = &self.ledger;
-        let (epoch, upto, is_offer) = match work {
-            Work::Request(_, Asked { epoch, .. }) => (*epoch, *epoch, false),
-            Work::Offer { epoch, .. } => (*epoch, epoch.saturating_sub(1), true),
-        };
-        if let Some(next) = ledger.pending(Window::WHOLE, upto) {
-            let is_known = ledger.find(next).is_some_and(|record| record.mine.is_some());
-            let behind = if is_known { ledger.awaited(next).collect() } else { Vec::new() };
-            let complete = ledger.find(next).is_some_and(|record| record.mine_complete);
-            return Obstacle { by_itself: !complete, behind };
-        }
-        let before: Vec<_> = if is_offer { ledger.awaited_before(epoch, from).collect() } else { Vec::new() };
-        let by_itself = is_offer && ledger.epoch < epoch || before.contains(&ledger.me());
-        Obstacle { by_itself, behind: before.into_iter().filter(|rank| *rank != ledger.me()).collect() }
     }
 }

@@ -1,11 +1,11 @@
 //! The messages about a scalar: headers of transfers.
 
-use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
 use crate::ops::OpId;
 use crate::race::Time;
+use crate::scope::Opening;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 

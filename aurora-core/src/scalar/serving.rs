@@ -1,6 +1,6 @@
 //! Requests to a scalar at its home, each done in one round trip. Its scopes: `scopes.rs`.
 
-use super::machine::{Scalar, Work};
+use super::Scalar;
 use super::message::{Asked, ScalarRequest};
 use super::{Value, requested};
 use crate::Error;
@@ -15,15 +15,15 @@ impl Scalar {
     pub(super) fn serve(
         &mut self,
         from: Rank,
-        asked: Asked,
+        asked: &Asked,
         payload: &[u8],
         cx: &Cx<'_>,
     ) -> Result<Option<Vec<u8>>, Error> {
         let Some(after) = asked.after else {
             return self.change(asked.request, payload, cx).map(Some);
         };
-        let next = self.ledger.settled + 1;
-        let answered = self.ledger.record(next).from[from.index()].applied;
+        let next = self.scopes.ledger.settled + 1;
+        let answered = self.scopes.ledger.record(next).from[from.index()].applied;
         if answered < after {
             return Ok(None);
         }
@@ -65,8 +65,14 @@ impl Scalar {
         if let Err(error) = cx.usable(false, Window::WHOLE) {
             return Some(Err(error));
         }
-        let asked = Asked { epoch: self.asking_epoch(), request, after, time: self.release(request, cx) };
-        let served = self.attempt(cx.me(), Work::Request(None, asked), payload, cx).transpose();
+        let epoch = self.asking_epoch();
+        if self.scopes.ledger.pending(Window::WHOLE, epoch).is_some() {
+            self.scopes.awaited = (Window::WHOLE, epoch);
+            return None;
+        }
+        let asked = Asked { epoch, request, after, time: self.release(request, cx) };
+        self.join(asked.time.clone());
+        let served = self.serve(cx.me(), &asked, payload, cx).transpose();
         self.acquire(cx);
         served
     }

@@ -3,9 +3,9 @@
 use aurora_net::Rank;
 
 /// The maximum number of values under way to a rank. Beyond it only the newest waits until one is seen.
-pub(super) const AHEAD: u64 = 8;
+pub(super) const UNSEEN: u64 = 8;
 /// The number of received values after which a rank reports them.
-pub(super) const SEEN: u64 = AHEAD / 2;
+pub(super) const SEEN: u64 = UNSEEN / 2;
 
 /// The values that were sent to one rank.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Spreading {
     pub(super) fn tell(&mut self, rank: Rank, answered: u64) -> bool {
         let state = Some((self.number, answered));
         let told = &mut self.told[rank.index()];
-        let due = told.state != state && told.sent - told.seen < AHEAD;
+        let due = told.state != state && told.sent - told.seen < UNSEEN;
         if due {
             told.state = state;
             told.sent += 1;
@@ -91,7 +91,7 @@ mod tests {
             home.changed();
             sent += u64::from(home.tell(r(), 0));
         }
-        assert_eq!(sent, AHEAD);
+        assert_eq!(sent, UNSEEN);
         assert!(!home.tell(r(), 0));
         home.seen(r(), SEEN);
         assert!(home.tell(r(), 0), "the newest");

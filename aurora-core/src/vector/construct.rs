@@ -3,11 +3,9 @@
 use super::incast::IncastGuard;
 use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::read_cache::load::Load;
-use crate::behaviour::release::protocol::Flush;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Partition, Refusal, Shape};
 use crate::element::{Access, Element, built_in_ops};
-use crate::epoch::{Ends, Ledger};
 use crate::error::{Result, clip};
 use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
@@ -16,9 +14,9 @@ use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, SharedCopy, Sharing, offset_in_page};
 use crate::object::{Loans, Plan, Shared};
 use crate::operation::{TypeKey, short};
+use crate::scope::Scopes;
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
-use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -176,17 +174,11 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         check: core.modes.check.then(Box::default),
         ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
-        ledger: Ledger::new(core.me, size),
+        scopes: Scopes::new(core.me, size, core.modes.check),
         load: Load::new(size),
-        flush: Flush::new(size),
         halo: Edges::default(),
         pages: None,
         nodes,
-        awaited_scopes: (Window::WHOLE, 0),
-        parked: Default::default(),
-        next_fold: None,
         incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
-        has_changed: true,
-        ends: Ends::new(size),
     }
 }

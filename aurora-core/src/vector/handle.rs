@@ -4,18 +4,17 @@ use super::{VectorRange, distmemcpy};
 use crate::digest;
 use crate::distribution::{Distribution, MatrixDim, Partition, Shape};
 use crate::element::Element;
-use crate::epoch::{Opening, Rule};
 use crate::error::{ObjectName, Result};
-use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
-use crate::kernel::watch::Blocked;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct, SharedCopy};
 use crate::object::Shared;
 use crate::polls::Level;
 use crate::race::AccessKind;
+use crate::scope::ScopeWait;
+use crate::scope::{Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
@@ -23,7 +22,7 @@ use crate::vector::message::Request;
 use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use crate::{Error, Site, World};
-use aurora_net::{Rank, Received};
+use aurora_net::Rank;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -173,7 +172,7 @@ impl<T: Element> GVector<T> {
                 object.block.settle_down(place);
             }
             let direct = object.direct(modes.deny);
-            object.has_changed = true;
+            object.scopes.has_changed = true;
             direct
         });
         Ok(GVector {
@@ -438,8 +437,9 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let settled =
-            self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, Window::WHOLE, cx));
+        let settled = self
+            .shared
+            .wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(true, Window::WHOLE, cx));
         let key = self.shared.id().0;
         self.shared.synchronize(
             "a fill",
@@ -456,7 +456,7 @@ impl<T: Element> GVector<T> {
                 return Some(Err(error));
             }
             object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
-            object.end_fill(epoch);
+            object.scopes.end_met(epoch);
             Some(object.note_fill(epoch, &site, cx))
         })
     }
@@ -539,7 +539,7 @@ impl<T: Element> GVector<T> {
         if !self.shared.modes.check {
             return Ok(());
         }
-        self.shared.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(false, window, cx))
+        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| object.scopes.poll_usable(false, window, cx))
     }
 
     /// Checking mode: notes an access of this rank to elements of its own block, by local indices.
@@ -560,8 +560,8 @@ impl<T: Element> GVector<T> {
     /// Reads our own block once all earlier scopes are completed.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.shared.wait_on(VectorWait::Settle, site, |object, cx| {
-            if let Err(error) = object.poll_usable(false, Window::WHOLE, cx)? {
+        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| {
+            if let Err(error) = object.scopes.poll_usable(false, Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
             let read = &mut read;
@@ -572,15 +572,18 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places, once all earlier scopes of `window`, which
     /// contains the elements, are completed. Scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.shared.wait_on(VectorWait::Settle, site, |object, cx| match object.poll_usable(false, window, cx)? {
-            Ok(()) => object.block.read_elements(places).map(Ok),
-            Err(error) => Some(Err(error)),
+        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| {
+            match object.scopes.poll_usable(false, window, cx)? {
+                Ok(()) => object.block.read_elements(places).map(Ok),
+                Err(error) => Some(Err(error)),
+            }
         })
     }
 
     /// Writes our own block, once all earlier scopes are completed and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.shared.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
+        self.shared
+            .wait_on(ScopeWait::Settle, site, |object, cx| object.scopes.poll_usable(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
         self.shared.wait_on(VectorWait::Gate, site, |object, cx| {
             if let Err(error) = object.poll_writable(Window::WHOLE, cx)? {
@@ -608,23 +611,7 @@ impl<T: Element> GVector<T> {
             cx.usable(matches!(request, Request::WriteAt { .. }), Window::WHOLE)?;
             Ok(object.ask((to, &reason, When::Now), request, payload, cx))
         })?;
-        self.answer(call, (action, Kind::Access), site)
-    }
-
-    /// Waits for the answer to a request.
-    pub(crate) fn answer(&self, call: CallId, action: (&'static str, Kind), site: &Site) -> Result<Vec<u8>> {
-        self.received(call, action, site).map(Received::into_vec)
-    }
-
-    /// As [`answer`](Self::answer), without copying the answer.
-    pub(crate) fn received(&self, call: CallId, (action, kind): (&'static str, Kind), site: &Site) -> Result<Received> {
-        let what = Blocked::Calls { object: self.shared.id(), action, kind };
-        self.shared
-            .wait_kernel(what, site, |kernel, out| {
-                let answer = kernel.core.await_received(call, out)?;
-                Some(answer)
-            })
-            .inspect_err(|_| self.shared.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
+        self.shared.answer(call, (action, Kind::Access), site)
     }
 }
 

@@ -1,59 +1,40 @@
-//! A vector as its rank's kernel knows it: its block, its protocols, and the work that waits.
+//! A vector as its rank's kernel knows it: its block, its scopes, and its protocols.
 
 use super::block::Block;
 use super::check::{Checker, Stamp};
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
 use super::message::{Asked, Request};
-use crate::Error;
 use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::paged::protocol::Paging;
 use crate::behaviour::read_cache::load::Load;
-use crate::behaviour::release::protocol::Flush;
 use crate::distribution::Distribution;
 use crate::element::{Access, Apply, Element};
-use crate::epoch::{Ends, Ledger, Opening, Rule};
-use crate::ids::{CallId, Epoch};
+use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::nodes::Nodes;
 use crate::memory::node::home::Home;
 use crate::memory::{Direct, Fresh, OWN, READ, WRITE};
-use crate::object::{Cx, How, Loans, Obstacle, OpenGuard};
+use crate::object::{Cx, How, Loans, OpenGuard};
 use crate::operation::Operations;
 use crate::ops::OpId;
-use crate::stats::Kind;
-use crate::window::Window;
+use crate::scope::{Ledger, Scopes};
 use aurora_net::{Payload, Rank, Received, Token};
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
-/// A piece of work that cannot be done yet.
-pub(crate) struct Parked {
-    pub(crate) from: Rank,
-    pub(crate) work: Work,
-    pub(crate) payload: Received,
-}
+/// A read that is held back: its number, and its payload.
+pub(crate) type HeldRead = (CallId, Asked, Received);
 
-#[derive(Clone, Debug)]
-pub(crate) enum Work {
-    Call {
-        id: CallId,
-        asked: Asked,
-    },
-    Batch {
-        epoch: Epoch,
-        seq: u64,
-        op: Option<OpId>,
-        /// True if the sender waits for room and must get a message when the batch is applied.
-        acknowledge: bool,
-    },
+/// A piece of work for a rank's block.
+#[derive(Debug)]
+pub(crate) enum VectorWork {
+    Call(Asked),
+    /// A batch of writes, or of updates by an operation.
+    Batch(Option<OpId>),
     /// A partial copy in the node's shared memory, of which the first `folded` elements of this block are done.
     Partial {
-        epoch: Epoch,
-        seq: u64,
         op: OpId,
         folded: usize,
     },
@@ -66,7 +47,7 @@ pub(crate) enum Work {
 /// The result of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
 /// bytes each. `Pages`: answer with `len` bytes of pages. `ReplyFromBlock`: answer with these bytes, sent from the
 /// block itself.
-pub(crate) enum Outcome {
+pub(crate) enum Answer {
     Reply(Vec<u8>),
     Gather {
         width: usize,
@@ -77,10 +58,9 @@ pub(crate) enum Outcome {
     },
     ReplyFromBlock(Range<usize>),
     Applied,
-    /// Of a partial copy, this number of elements is folded. The rest is folded in later steps.
-    Folded(usize),
-    Refuse(Error),
     Park,
+    /// Of a partial copy, some more is folded.
+    Interrupted,
 }
 
 pub(crate) struct Vector {
@@ -94,28 +74,17 @@ pub(crate) struct Vector {
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     pub(crate) ops: Operations<Apply>,
     pub(crate) access: Access,
-    pub(crate) ledger: Ledger,
+    pub(crate) scopes: Scopes<Self>,
     /// The protocol of loads: ReadCaches.
     pub(crate) load: Load,
-    /// The protocol of buffered writes: ReleaseCs and Accumulates.
-    pub(crate) flush: Flush,
     /// The protocol of edges: HaloCaches.
     pub(crate) halo: Edges,
     /// The protocol of pages, while a scope of pages is not completed.
     pub(crate) pages: Option<Box<Paging>>,
     /// The ranks that share memory.
     pub(crate) nodes: Arc<Nodes>,
-    /// If the calling thread waits for scopes to end: their part of the vector, and their last epoch.
-    pub(crate) awaited_scopes: (Window, Epoch),
-    pub(crate) parked: VecDeque<Parked>,
-    /// The time of the next step of a fold.
-    pub(crate) next_fold: Option<Instant>,
     /// Holds back bulk reads that come at once; only between nodes, because only a switch overflows.
-    pub(crate) incast: Option<IncastGuard<Parked>>,
-    /// True if `advance` has to look: an epoch may be completed, or parked work done.
-    pub(crate) has_changed: bool,
-    /// The last scopes of the ranks that have dropped the vector.
-    pub(crate) ends: Ends,
+    pub(crate) incast: Option<IncastGuard<HeldRead>>,
 }
 
 impl Vector {
@@ -127,7 +96,7 @@ impl Vector {
     /// As [`refresh_permit`](Self::refresh_permit), with these guards open on this rank. If the object is not `usable`,
     /// nothing is permitted.
     pub(super) fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
-        let Ledger { epoch, settled, .. } = self.ledger;
+        let Ledger { epoch, settled, .. } = self.scopes.ledger;
         if !usable {
             self.block.close();
         }
@@ -151,7 +120,7 @@ impl Vector {
 
     /// Direct access to single elements: only this rank's if `own`, else also elements of ranks that share memory.
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
-        let me = self.ledger.me();
+        let me = self.scopes.ledger.me();
         let (permit, range) = (self.block.permit.clone(), self.dist.range(me));
         match self.block.home() {
             Some(home) => {
@@ -166,44 +135,6 @@ impl Vector {
                 let block = self.block.storage().expect("nobody has borrowed it yet");
                 Direct::to(permit, block, range, self.nodes.size() == 1)
             }
-        }
-    }
-
-    /// The reason why a piece of parked work waits, for the watch.
-    pub(crate) fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
-        let (epoch, batch) = match work {
-            Work::Call { asked, .. } => (asked.epoch, false),
-            Work::Batch { epoch, .. } | Work::Partial { epoch, .. } => (*epoch, true),
-            // All ranks have arrived at the sync before, so its messages are under way.
-            Work::Flush { .. } => return Obstacle::default(),
-        };
-        let ledger = &self.ledger;
-        let mine = |epoch| ledger.find(epoch).and_then(|record| record.mine.as_ref());
-        // A batch is part of scope `epoch` and waits for earlier scopes only; a call waits for `epoch` too.
-        let (window, upto) = match work {
-            Work::Call { asked, .. } => (asked.request.window(), epoch),
-            Work::Batch { .. } | Work::Partial { .. } | Work::Flush { .. } => {
-                (ledger.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch.saturating_sub(1))
-            }
-        };
-        if let Some(next) = ledger.pending(window, upto) {
-            let behind = match mine(next).map(|opening| opening.rule) {
-                // The scope is not known yet, or has ended on all other ranks.
-                None | Some(Rule::Met) => Vec::new(),
-                Some(_) => ledger.awaited(next).collect(),
-            };
-            let complete = ledger.find(next).is_some_and(|record| record.mine_complete);
-            return Obstacle { by_itself: !complete, behind };
-        }
-        let before = if batch { ledger.awaited_before(epoch, from).collect() } else { Vec::new() };
-        let by_itself = batch && ledger.epoch < epoch || self.block.is_lent() || before.contains(&ledger.me());
-        Obstacle { by_itself, behind: before.into_iter().filter(|rank| *rank != ledger.me()).collect() }
-    }
-
-    /// Another rank has opened a scope, which must be the same on all ranks.
-    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
-        if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
-            cx.fail(error);
         }
     }
 
@@ -246,11 +177,5 @@ impl Vector {
         let shown = asked.request.writes();
         let asking = Asking { to, how, landing, when, shown, forgotten: false };
         cx.ask_as(asking, &asked, payload).expect("headers of vectors are short")
-    }
-
-    /// The kind under which writes are counted.
-    pub(crate) fn writing(&self) -> Kind {
-        let kind = self.ledger.last.as_ref().filter(|last| last.has_writes()).map(|last| last.kind);
-        kind.unwrap_or(Kind::Flush)
     }
 }

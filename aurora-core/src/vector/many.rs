@@ -26,7 +26,7 @@ const AT_ONCE: usize = 1 << 31;
 const PIECE: usize = 64 << 10;
 
 /// Requests under way to one owner: while it answers one, the next is made and the answer before is read.
-const AHEAD: usize = 4;
+const UNDER_WAY: usize = 4;
 
 /// The elements that are read from one owner.
 struct Wanted<'a> {
@@ -187,7 +187,7 @@ impl<'a, T: Element> Reading<'a, T> {
         self.ask(owner, false)?;
         let asked = &mut self.wanted[owner.index()].asked;
         if owner != vector.shared.me
-            && asked.len() >= AHEAD
+            && asked.len() >= UNDER_WAY
             && let Some(question) = asked.pop_front()
         {
             self.take(owner, question)?;
@@ -239,7 +239,8 @@ impl<'a, T: Element> Reading<'a, T> {
     fn take(&mut self, owner: Rank, question: Question<'_>) -> Result<()> {
         let Question { asked, mut positions } = question;
         let _call = self.vector.shared.bulk_call(self.reason.action);
-        let answer = self.vector.received(asked.hand_over(), (self.reason.action, self.reason.kind), self.site)?;
+        let answer =
+            self.vector.shared.received(asked.hand_over(), (self.reason.action, self.reason.kind), self.site)?;
         let bytes = answer.bytes();
         if bytes.len() != positions.len() * size_of::<T>() {
             return Err(malformed(owner));
@@ -347,7 +348,7 @@ impl<T: Element> GVector<T> {
             })?;
         }
         let mut under_way = under_way.into_iter().flatten();
-        under_way.try_for_each(|asked: Asked<'_>| self.answer(asked.hand_over(), PUT, &site).map(drop))
+        under_way.try_for_each(|asked: Asked<'_>| self.shared.answer(asked.hand_over(), PUT, &site).map(drop))
     }
 
     /// Sends a batch to its owner, if it is not empty. `last`: the last one.
@@ -364,7 +365,7 @@ impl<T: Element> GVector<T> {
         }
         self.shared.look();
         if let Some(asked) = under_way[owner.index()].take() {
-            self.answer(asked.hand_over(), PUT, site)?;
+            self.shared.answer(asked.hand_over(), PUT, site)?;
         }
         let reason = Reason::new(PUT.0, PUT.1, site);
         let request = Request::Write { op: None, window: Window::WHOLE };

@@ -3,12 +3,13 @@
 use crate::behaviour::halo::message::HaloMessage;
 use crate::behaviour::paged::message::PagesMessage;
 use crate::behaviour::read_cache::message::LoadMessage;
-use crate::behaviour::release::message::FlushMessage;
+use crate::behaviour::release::message::Written;
 use crate::distribution::Distribution;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
 use crate::ops::OpId;
+use crate::scope::ScopeMessage;
 use crate::stats::Kind;
 use crate::vector::check::Stamp;
 use crate::window::Window;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     Load(LoadMessage),
-    Flush(FlushMessage),
+    Flush(ScopeMessage<Written>),
     Halo(HaloMessage),
     Pages(PagesMessage),
 }
@@ -30,7 +31,8 @@ impl Message {
         let message: Message = postcard::from_bytes(header).ok()?;
         let opening = match &message {
             Message::Load(load) => load.opening(),
-            Message::Flush(flush) => flush.opening(),
+            // Checked when it is delivered.
+            Message::Flush(_) => None,
             Message::Halo(halo) => halo.entry.as_ref().map(|(opening, _)| opening),
             Message::Pages(_) => None,
         };
@@ -50,8 +52,7 @@ impl Message {
     /// exchange, and changes of pages once it is in the same sync.
     fn is_lazy(&self) -> bool {
         match self {
-            Message::Load(_) => false,
-            Message::Flush(flush) => flush.is_lazy(),
+            Message::Load(_) | Message::Flush(_) => false,
             Message::Halo(_) | Message::Pages(_) => true,
         }
     }

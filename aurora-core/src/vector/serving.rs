@@ -1,6 +1,6 @@
 //! A vector's answers to requests.
 
-use super::machine::{Outcome, Parked, Vector, Work};
+use super::machine::{Answer, Vector};
 use super::message::{Asked, Request};
 use super::places::Places;
 use super::waits::VectorWait;
@@ -17,23 +17,13 @@ use std::ops::Range;
 const COPIED_REPLY: usize = 16 * 1024;
 
 impl Vector {
-    /// Does a piece of work on our block, or returns that it must be parked.
-    pub(crate) fn try_work(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        if let Err(fault) = cx.sound() {
-            return Outcome::Refuse(fault);
-        }
-        match work {
-            Work::Call { asked, .. } if self.ledger.pending(asked.request.window(), asked.epoch).is_some() => {
-                Outcome::Park
-            }
-            Work::Call { asked, .. } => self.serve(from, asked, payload, cx).unwrap_or_else(Outcome::Refuse),
-            Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, (*epoch, *seq), *op, payload, cx),
-            Work::Partial { epoch, seq, op, folded } => self.fold_some(from, (*epoch, *seq), *op, *folded, cx),
-            Work::Flush { sync } => self.apply_flush(from, *sync, payload, cx),
-        }
-    }
-
-    fn serve(&mut self, from: Rank, asked: &Asked, payload: &[u8], cx: &mut Cx<'_>) -> Result<Outcome, Error> {
+    pub(super) fn serve(
+        &mut self,
+        from: Rank,
+        asked: &Asked,
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Result<Answer, Error> {
         let Asked { epoch, request, stamp } = asked;
         let (by, stamp) = ((from, *epoch), stamp.as_deref());
         let read = (AccessKind::Read, Scope::None);
@@ -43,11 +33,11 @@ impl Vector {
                 let range = self.block.bytes_of(&elements);
                 let outcome = if range.len() > COPIED_REPLY && self.block.is_all_here() {
                     let copy = if self.is_write_waiting(cx) { self.copy_of(&range) } else { None };
-                    copy.map_or(Outcome::ReplyFromBlock(range), Outcome::Reply)
+                    copy.map_or(Answer::ReplyFromBlock(range), Answer::Reply)
                 } else {
-                    self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply)
+                    self.block.read_range(&range, <[u8]>::to_vec).map_or(Answer::Park, Answer::Reply)
                 };
-                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Park)) {
+                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Answer::Park)) {
                     self.note(by, stamp, read, [elements], cx)?;
                 }
                 outcome
@@ -58,11 +48,11 @@ impl Vector {
                 let places = places.ok_or_else(|| cx.frame.nonsense())?;
                 let outcome = if self.block.is_cut() {
                     let places: Vec<_> = places.iter().collect();
-                    self.block.read_elements(&places).map_or(Outcome::Park, Outcome::Reply)
+                    self.block.read_elements(&places).map_or(Answer::Park, Answer::Reply)
                 } else {
-                    Outcome::Gather { width, len: places.len() * self.block.element }
+                    Answer::Gather { width, len: places.len() * self.block.element }
                 };
-                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Park)) {
+                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Answer::Park)) {
                     self.note(by, stamp, read, places.iter().map(|place| place..place + 1), cx)?;
                 }
                 outcome
@@ -86,7 +76,7 @@ impl Vector {
                 if let Some(stamp) = stamp {
                     self.ended_alone(from, *number, stamp);
                 }
-                Outcome::Reply(Vec::new())
+                Answer::Reply(Vec::new())
             }
             Request::Pages { after } => self.serve_pages(from, (*epoch, *after), payload, cx)?,
         })
@@ -103,12 +93,8 @@ impl Vector {
     /// block, overlapping reads would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
         let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());
-        let is_write = |parked: &Parked| match &parked.work {
-            Work::Call { asked, .. } => asked.request.writes(),
-            Work::Batch { .. } | Work::Partial { .. } | Work::Flush { .. } => true,
-        };
         cx.core.watch.waiting().is_some_and(|waiting| waiting.wait == gate)
-            || (self.block.is_in_flight() || self.block.is_leaving()) && self.parked.iter().any(is_write)
+            || (self.block.is_in_flight() || self.block.is_leaving()) && self.has_parked_write()
     }
 
     /// A copy of some of the block, if there is memory for it.

@@ -2,15 +2,15 @@
 
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
-use super::machine::{Parked, Vector, Work};
+use super::machine::{HeldRead, Vector, VectorWork};
 use super::message::{Asked, Message, Request};
 use super::waits::VectorWait;
 use crate::Error;
 use crate::behaviour::paged::protocol::merge_sums;
-use crate::epoch::defer_lost_writes;
-use crate::error::{Claim, ObjectName};
+use crate::error::ObjectName;
 use crate::ids::CallId;
 use crate::object::{Awaited, Call, Cx, Holds, Loan, Malformed, Place, SharedObject, Wait};
+use crate::scope::{self, Due, Then, Work, answered_by_scopes};
 use crate::stats::Kind;
 use aurora_net::{Rank, Received};
 use std::time::Instant;
@@ -65,7 +65,7 @@ impl SharedObject for Vector {
             Some(VectorLoan::Block { .. }) => {
                 self.block.back_from_transfer();
                 cx.progress();
-                self.has_changed = true;
+                self.scopes.has_changed = true;
             }
             Some(VectorLoan::CacheOut { serial, .. }) => self.load.cache.end_send(serial),
             _ => {}
@@ -75,7 +75,7 @@ impl SharedObject for Vector {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         match Message::decode(header, &self.dist).ok_or(Malformed)? {
             Message::Load(message) => self.deliver_load(from, message, payload, cx),
-            Message::Flush(message) => self.deliver_flush(from, message, payload, cx),
+            Message::Flush(message) => scope::deliver(self, from, message, payload, cx),
             Message::Pages(message) => self.deliver_pages(from, message, payload, cx),
             Message::Halo(message) => {
                 self.edge_came(from, message, payload, cx);
@@ -93,14 +93,13 @@ impl SharedObject for Vector {
             }
             _ => false,
         };
-        let parked = Parked { from, work: Work::Call { id, asked }, payload };
         match self.incast.as_mut().filter(|_| is_held) {
             Some(incast) => {
                 let now = cx.now();
-                incast.hold(now, from, parked);
+                incast.hold(now, from, (id, asked, payload));
                 self.release_incast(now, cx);
             }
-            None => self.serve_now(parked, cx),
+            None => self.serve_now(from, (id, asked, payload), cx),
         }
         Ok(())
     }
@@ -112,14 +111,13 @@ impl SharedObject for Vector {
     }
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        if self.has_changed || self.block.is_leaving() || !self.load.pending.is_empty() {
+        if self.scopes.has_changed || self.block.is_leaving() || !self.load.pending.is_empty() {
             self.go_on(cx);
         }
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
-        defer_lost_writes(&self.ledger, cx);
-        self.has_changed = true;
+        self.scopes.failed(cx);
     }
 
     fn shut(&mut self) {
@@ -129,25 +127,13 @@ impl SharedObject for Vector {
     fn poll_timeout(&self) -> Option<Instant> {
         let answers = self.incast.as_ref().and_then(IncastGuard::poll_timeout);
         let pushes = self.pages.as_ref().and_then(|pages| pages.next_step());
-        [answers, pushes, self.block.next_step(), self.next_fold].into_iter().flatten().min()
+        [answers, pushes, self.block.next_step(), self.scopes.poll_timeout()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
         self.release_incast(now, cx);
-        self.has_changed |= self.pages.as_ref().is_some_and(|pages| pages.next_step().is_some());
-        self.has_changed |= self.next_fold.take().is_some();
-    }
-
-    fn entered(&self) -> u64 {
-        self.ledger.epoch
-    }
-
-    fn digest(&self) -> u64 {
-        self.ledger.entered()
-    }
-
-    fn claim(&self, name: &ObjectName, _: Rank) -> Claim {
-        self.ledger.last_claim(name)
+        self.scopes.has_changed |= self.pages.as_ref().is_some_and(|pages| pages.next_step().is_some());
+        self.scopes.handle_timeout();
     }
 
     fn arrive(&mut self, _: &mut Cx<'_>) -> Vec<u8> {
@@ -163,15 +149,6 @@ impl SharedObject for Vector {
         self.depart_with_pages(all, cx);
     }
 
-    fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
-        self.ends.drop_notice(&self.ledger, cx)
-    }
-
-    fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        let len = self.dist.len();
-        self.ends.peer_dropped((from, notice), |last| last.window.is_of(len), &self.ledger, cx)
-    }
-
     /// A faulty vector does not wait for its loads: no rank needs them, and there may be no memory for them.
     fn is_idle(&self, faulty: bool) -> bool {
         let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
@@ -179,11 +156,13 @@ impl SharedObject for Vector {
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
-        let (wait, me) = (wait.into(), self.ledger.me());
+        let (wait, me) = (wait.into(), self.scopes.ledger.me());
         // Data of this rank itself arrive without help of its program.
         let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
         Awaited { ranks, doing: self.doing(wait, name) }
     }
+
+    answered_by_scopes!();
 
     fn holds(&self, held: &mut Holds<'_>) {
         self.what_is_held(held);
@@ -195,7 +174,7 @@ impl SharedObject for Vector {
             VectorWait::Halo => Kind::Halo,
             VectorWait::Gate => Kind::Gate,
             VectorWait::Pages => Kind::Page,
-            _ => self.writing(),
+            VectorWait::Scope(_) => self.scopes.writing(),
         }
     }
 
@@ -221,8 +200,8 @@ impl Vector {
     fn go_on(&mut self, cx: &mut Cx<'_>) {
         self.take_announcements(cx);
         self.leave(cx);
-        while std::mem::take(&mut self.has_changed) {
-            self.settle_and_retry(cx);
+        while self.scopes.has_changed {
+            self.advance_scopes(cx);
             // A write may have to wait until the block has left.
             self.leave(cx);
             self.advance_pages(cx);
@@ -234,7 +213,7 @@ impl Vector {
         match self.block.leave(|| cx.now()) {
             Ok(false) => {}
             Ok(true) => {
-                self.has_changed = true;
+                self.scopes.has_changed = true;
                 cx.progress();
             }
             Err(shortage) => {
@@ -246,12 +225,13 @@ impl Vector {
 
     fn release_incast(&mut self, now: Instant, cx: &mut Cx<'_>) {
         let released = self.incast.as_mut().map(|incast| incast.release(now));
-        released.into_iter().flatten().for_each(|parked| self.serve_now(parked, cx));
+        released.into_iter().flatten().for_each(|(from, read)| self.serve_now(from, read, cx));
     }
 
-    fn serve_now(&mut self, parked: Parked, cx: &mut Cx<'_>) {
+    fn serve_now(&mut self, from: Rank, (id, asked, payload): HeldRead, cx: &mut Cx<'_>) {
         // A write may complete an epoch.
-        self.has_changed |= matches!(&parked.work, Work::Call { asked, .. } if !asked.request.is_read());
-        self.work(parked, cx);
+        self.scopes.has_changed |= !asked.request.is_read();
+        let (due, then) = (Due::After(asked.request.window(), asked.epoch), Then::Answer(id));
+        scope::work(self, Work { from, due, then, what: VectorWork::Call(asked) }, payload, cx);
     }
 }

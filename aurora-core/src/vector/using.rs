@@ -1,8 +1,6 @@
-//! Entering collective scopes, waiting until a vector may be used, and lending its block.
+//! Waiting until a vector may be used, and lending its block.
 
 use crate::Error;
-use crate::epoch::Opening;
-use crate::ids::Epoch;
 use crate::memory::Storage;
 use crate::object::Cx;
 use crate::vector::machine::Vector;
@@ -11,38 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Vector {
-    pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
-        // Announcements that other ranks have sent before; perhaps only their first packets are here.
-        self.take_announcements(cx);
-        let entered = self.ledger.enter_as(opening, &cx.frame.name);
-        self.refresh_permit(cx);
-        entered.inspect_err(|error| cx.fail(error.clone()))
-    }
-
-    /// Ends a `fill` on this rank. Its epoch needs no other rank, because all ranks have met before.
-    pub(crate) fn end_fill(&mut self, epoch: Epoch) {
-        self.ledger.set_settled(epoch);
-        self.ledger.forget(epoch);
-        self.has_changed = true;
-    }
-
-    /// Ready when all earlier scopes of a part are completed, so that it may be used (written, if `mutable`).
-    pub(crate) fn poll_usable(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        if let Err(error) = cx.usable(mutable, window) {
-            return Some(Err(error));
-        }
-        if self.ledger.pending(window, self.ledger.epoch).is_none() {
-            self.acquire(window, cx);
-            return Some(Ok(()));
-        }
-        self.awaited_scopes = (window, self.ledger.epoch);
-        None
-    }
-
-    /// As [`Vector::poll_usable`], for a write: waits also until no transfer reads the block. Other ranks may still
-    /// read its place: [`poll_exclusive`](Vector::poll_exclusive).
+    /// As [`poll_usable`](crate::scope::Scopes::poll_usable), for a write: waits also until no transfer reads the
+    /// block. Other ranks may still read its place: [`poll_exclusive`](Vector::poll_exclusive).
     pub(crate) fn poll_writable(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        if let Err(error) = self.poll_usable(true, window, cx)? {
+        if let Err(error) = self.scopes.poll_usable(true, window, cx)? {
             return Some(Err(error));
         }
         if self.block.is_in_flight() {
@@ -79,7 +49,7 @@ impl Vector {
     pub(crate) fn release_cache(&mut self) {
         self.load.release();
         self.halo.release();
-        let epoch = self.ledger.epoch;
+        let epoch = self.scopes.ledger.epoch;
         if let Some(home) = self.block.home_mut() {
             home.cache.release(epoch);
         }

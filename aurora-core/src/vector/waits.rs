@@ -3,7 +3,7 @@
 use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::object::{Holds, Obstacle, Until, Wait};
-use crate::stats::Kind;
+use crate::scope::{self, ScopeWait};
 use crate::vector::machine::Vector;
 use aurora_net::Rank;
 
@@ -14,86 +14,60 @@ pub(crate) enum VectorWait {
     Load(Epoch),
     /// For the edges of a HaloCache's neighbours.
     Halo,
-    /// For the end of an earlier scope on all ranks.
-    Settle,
-    /// For ranks that are many scopes behind, before this one enters another scope.
-    Lead,
-    /// For an owner, or for this rank itself, to apply batches.
-    Room(Rank),
-    OwnRoom,
+    Scope(ScopeWait),
     /// For transfers from our block to be acknowledged.
     Gate,
     /// For the changes of a sync.
     Pages,
 }
 
-/// Bits of a wait's number below its class: an epoch or a rank.
-const CLASS: u32 = 56;
-const LAST: u64 = (1 << CLASS) - 1;
+/// The class of the waits for loads.
+const LOAD: u64 = 0;
 
 impl From<VectorWait> for Wait {
     fn from(wait: VectorWait) -> Wait {
         let (class, detail, until) = match wait {
-            VectorWait::Load(epoch) => (0, epoch, Until::Came),
+            VectorWait::Scope(wait) => return wait.into(),
+            VectorWait::Load(epoch) => (LOAD, epoch, Until::Came),
             VectorWait::Halo => (1, 0, Until::Came),
-            VectorWait::Settle => (2, 0, Until::Ended),
-            VectorWait::Lead => (3, 0, Until::Ended),
-            VectorWait::Room(owner) => (4, owner.index() as u64, Until::Answered),
-            // This depends on the scopes of other ranks.
-            VectorWait::OwnRoom => (5, 0, Until::Came),
-            VectorWait::Gate => (6, 0, Until::Came),
-            VectorWait::Pages => (7, 0, Until::Answered),
+            VectorWait::Gate => (2, 0, Until::Came),
+            VectorWait::Pages => (3, 0, Until::Answered),
         };
-        Wait { number: class << CLASS | detail, until }
+        Wait { number: ScopeWait::own(class, detail), until }
     }
 }
 
 impl From<Wait> for VectorWait {
-    fn from(Wait { number, .. }: Wait) -> VectorWait {
-        let detail = number & LAST;
-        match number >> CLASS {
-            0 => VectorWait::Load(detail),
-            1 => VectorWait::Halo,
-            2 => VectorWait::Settle,
-            3 => VectorWait::Lead,
-            4 => VectorWait::Room(Rank::new(detail as usize)),
-            5 => VectorWait::OwnRoom,
-            6 => VectorWait::Gate,
-            _ => VectorWait::Pages,
+    fn from(wait: Wait) -> VectorWait {
+        match ScopeWait::of(wait) {
+            Ok(wait) => VectorWait::Scope(wait),
+            Err((LOAD, epoch)) => VectorWait::Load(epoch),
+            Err((1, _)) => VectorWait::Halo,
+            Err((2, _)) => VectorWait::Gate,
+            Err(_) => VectorWait::Pages,
         }
     }
 }
 
 impl Vector {
     pub(super) fn awaited(&self, wait: VectorWait) -> Vec<Rank> {
-        let me = self.ledger.me();
         match wait {
+            VectorWait::Scope(wait) => self.scopes.awaited(wait),
             VectorWait::Load(epoch) => match self.node_barrier() {
                 Some((sharing, turn)) => sharing.absent(turn),
                 None => self.load_awaits(epoch),
             },
             VectorWait::Halo => self.halo.awaited().collect(),
-            VectorWait::Settle => self.scopes_awaited().unwrap_or_default(),
-            VectorWait::Lead => self.ledger.late_ranks(),
-            VectorWait::OwnRoom => self
-                .scopes_awaited()
-                .unwrap_or_else(|| self.ledger.awaited_before(self.awaited_scopes.1 + 1, me).collect()),
-            VectorWait::Room(owner) => vec![owner],
             VectorWait::Gate => Vec::new(),
             VectorWait::Pages => self.pages.iter().flat_map(|pages| pages.awaited()).collect(),
         }
     }
 
     fn load_awaits(&self, epoch: Epoch) -> Vec<Rank> {
-        let ledger = &self.ledger;
+        let ledger = &self.scopes.ledger;
         let missing = ledger.first_awaited(ledger.scope_of(epoch));
         let ranks = missing.unwrap_or_else(|| ledger.incomplete_blocks(epoch).collect());
         if ranks.is_empty() { self.receivers_awaited(epoch) } else { ranks }
-    }
-
-    /// The ranks that must end the scopes that the calling thread waits for.
-    fn scopes_awaited(&self) -> Option<Vec<Rank>> {
-        self.ledger.first_awaited(self.awaited_scopes)
     }
 
     pub(super) fn doing(&self, wait: VectorWait, name: &ObjectName) -> String {
@@ -105,14 +79,7 @@ impl Vector {
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
             VectorWait::Load(_) => format!("opens a ReadCache of {name}"),
-            VectorWait::Settle | VectorWait::Lead => format!("waits for the end of a scope of {name}"),
-            VectorWait::Room(_) | VectorWait::OwnRoom => {
-                let behaviour = match self.writing() {
-                    Kind::Merge => "an Accumulate",
-                    _ => "a ReleaseC",
-                };
-                format!("waits in {behaviour} for room to write to {name}")
-            }
+            VectorWait::Scope(wait) => self.scopes.doing(wait, name),
             VectorWait::Pages => format!("waits in a sync for changes of {name}"),
             VectorWait::Gate => format!("waits until transfers from {name} are acknowledged, or its readers have left"),
         }
@@ -120,12 +87,12 @@ impl Vector {
 
     /// The parked work, and a load in the background.
     pub(super) fn what_is_held(&self, held: &mut Holds<'_>) {
-        self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
+        scope::holds(self, held);
         if let Some(stream) = &self.load.stream {
-            let (epoch, me) = (stream.epoch, self.ledger.me());
+            let (epoch, me) = (stream.epoch, self.scopes.ledger.me());
             let behind = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me).collect();
             // No rank enters a later load before this load is complete.
-            held.work(epoch..=LAST, Obstacle { by_itself: false, behind });
+            held.work(ScopeWait::own(LOAD, epoch)..=ScopeWait::last_own(LOAD), Obstacle { by_itself: false, behind });
         }
     }
 }
@@ -136,8 +103,8 @@ mod tests {
 
     #[test]
     fn waits_have_numbers_of_their_own() {
-        use VectorWait::{Gate, Halo, Lead, Load, OwnRoom, Pages, Room, Settle};
-        for wait in [Load(7), Halo, Settle, Lead, Room(Rank::new(3)), OwnRoom, Gate, Pages] {
+        use VectorWait::{Gate, Halo, Load, Pages, Scope};
+        for wait in [Load(7), Halo, Scope(ScopeWait::Settle), Scope(ScopeWait::Room(Rank::new(3))), Gate, Pages] {
             assert_eq!(VectorWait::from(Wait::from(wait)), wait);
         }
     }

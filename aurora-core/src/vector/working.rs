@@ -1,180 +1,148 @@
-//! Doing requests and batches: at once, or later if they must wait.
+//! The work of a rank's block: requests and batches, and the scopes that become `settled`.
 
 use super::loans::VectorLoan;
 use super::message::Message;
 use crate::Error;
-use crate::behaviour::release::message::FlushMessage;
-use crate::epoch::Rule;
-use crate::object::{Call, Cx, How};
-use crate::vector::machine::{Outcome, Parked, Vector, Work};
-use aurora_net::bootstrap::capture;
-use aurora_net::{Buffer, Payload, Rank, Received};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use crate::behaviour::read_cache::arrival::Loading;
+use crate::behaviour::release::message::Written;
+use crate::ids::Epoch;
+use crate::object::{Cx, Malformed};
+use crate::scope::{self, Due, Opening, Outcome, Rule, ScopeMessage, Scopes, Served, Work};
+use crate::vector::machine::{Answer, Vector, VectorWork};
+use aurora_net::{Buffer, Rank};
+use serde::Serialize;
+
+impl Served for Vector {
+    type Work = VectorWork;
+    type Batch = Written;
+    type Arrival = Loading;
+
+    const CALLS: &'static str = super::check::ALONE;
+
+    fn scopes(&self) -> &Scopes<Self> {
+        &self.scopes
+    }
+
+    fn scopes_mut(&mut self) -> &mut Scopes<Self> {
+        &mut self.scopes
+    }
+
+    fn attempt(&mut self, work: &mut Work<VectorWork>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
+        let answer = self.try_work(work, payload, cx);
+        if let Err(error) = cx.core.none_given_up(cx.out) {
+            return Outcome::Done(Err(*error));
+        }
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return Outcome::Done(Err(error)),
+        };
+        Outcome::Done(Ok(match answer {
+            Answer::Park => return Outcome::Park,
+            Answer::Interrupted => return Outcome::Interrupted,
+            Answer::Applied => return Outcome::applied(Ok(())),
+            Answer::Reply(bytes) => Buffer::own(bytes).into(),
+            Answer::Gather { width, len } => {
+                let mut answer = cx.buffer(work.from, len);
+                self.gather(width, payload, &mut answer);
+                answer.into()
+            }
+            Answer::Pages { len } => {
+                let mut answer = cx.buffer(work.from, len);
+                self.copy_pages(payload, &mut answer);
+                answer.into()
+            }
+            Answer::ReplyFromBlock(range) => {
+                self.block.lend_to_transfer();
+                self.lend(VectorLoan::Block { base: range.start }, range.len(), cx)
+            }
+        }))
+    }
+
+    fn batch(&self, from: Rank, opening: &Opening, batch: Written) -> Result<VectorWork, Malformed> {
+        match batch {
+            Written::Values => Ok(VectorWork::Batch(None)),
+            Written::Operands(op) => Ok(VectorWork::Batch(Some(op))),
+            Written::Partial => {
+                let op = opening.op.filter(|_| self.may_fold(from, opening.window)).ok_or(Malformed)?;
+                Ok(VectorWork::Partial { op, folded: 0 })
+            }
+        }
+    }
+
+    fn header(message: ScopeMessage<Written>) -> impl Serialize {
+        Message::Flush(message)
+    }
+
+    fn fits(&self, opening: &Opening) -> bool {
+        opening.window.is_of(self.dist.len())
+    }
+
+    fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        // Announcements that other ranks have sent before; perhaps only their first packets are here.
+        self.take_announcements(cx);
+        let entered = self.scopes.enter(opening, cx);
+        self.refresh_permit(cx);
+        entered
+    }
+
+    fn settled(&mut self, epoch: Epoch, rule: Rule, cx: &mut Cx<'_>) {
+        if self.load_marks(epoch) > self.load.write_marks.applied {
+            // Other ranks have seen more writes than this rank has applied: that is impossible.
+            return cx.fail(cx.frame.nonsense());
+        }
+        match rule {
+            Rule::Announced => self.settle_load(epoch, cx),
+            Rule::Neighbours | Rule::Ended | Rule::EndedInOrder | Rule::EndedInSteps | Rule::Met => {
+                self.scopes.ledger.forget(epoch)
+            }
+        }
+        self.pages.take_if(|pages| pages.epoch() == epoch);
+    }
+
+    fn is_lent(&self) -> bool {
+        self.block.is_lent()
+    }
+}
 
 impl Vector {
-    /// Settles epochs and does parked work for as long as possible.
-    pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
-        loop {
-            let settled = self.settle(cx);
-            let mut worked = false;
-            // One by one: if a user's operation panics, the work behind it must be answered all the same.
-            for _ in 0..self.parked.len() {
-                if let Some(parked) = self.parked.pop_front() {
-                    worked |= self.work(parked, cx);
-                }
-            }
-            if !settled && !worked {
-                break;
-            }
-            cx.progress();
-        }
+    /// Settles epochs and does parked work, as far as possible.
+    pub(super) fn advance_scopes(&mut self, cx: &mut Cx<'_>) {
+        scope::advance(self, cx);
         self.advance_stream(cx);
         self.refresh_permit(cx);
         let _ = cx.core.none_given_up(cx.out);
     }
 
-    /// Settles the next epoch, if possible.
-    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        let me = cx.me();
-        let Some((epoch, rule)) = self.ledger.try_settle() else {
-            return false;
-        };
-        let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
-        if marks > self.load.write_marks.applied {
-            // Other ranks have seen more writes than this rank has applied: that is impossible.
-            cx.fail(cx.frame.nonsense());
-            return true;
-        }
-        match rule {
-            Rule::Announced => self.settle_load(epoch, cx),
-            Rule::Neighbours | Rule::Ended | Rule::EndedInOrder | Rule::EndedInSteps | Rule::Met => {
-                self.ledger.forget(epoch)
-            }
-        }
-        self.pages.take_if(|pages| pages.epoch() == epoch);
-        true
-    }
-
-    /// Does a piece of work or parks it; true if it is done.
-    pub(crate) fn work(&mut self, mut work: Parked, cx: &mut Cx<'_>) -> bool {
-        let Some(outcome) = self.attempt(work.from, &work.work, work.payload.bytes(), cx) else {
-            return true;
-        };
+    /// Does a piece of work on our block, or returns that it must be parked.
+    fn try_work(&mut self, work: &mut Work<VectorWork>, payload: &[u8], cx: &mut Cx<'_>) -> Result<Answer, Error> {
         let from = work.from;
-        let answer = match outcome {
-            Outcome::Park => {
-                // The work may stay parked for long, and its sender needs the memory back.
-                work.payload.detach();
-                self.parked.push_back(work);
-                return false;
-            }
-            Outcome::Folded(now) => {
-                if let Work::Partial { folded, .. } = &mut work.work {
-                    *folded = now;
-                }
-                self.parked.push_back(work);
-                self.next_fold = Some(cx.now());
-                return false;
-            }
-            Outcome::Refuse(error) => Err(error),
-            Outcome::Applied => Ok(Payload::Empty),
-            Outcome::Reply(bytes) => Ok(Buffer::own(bytes).into()),
-            Outcome::Gather { width, len } => {
-                let mut answer = cx.out.buffer(from, len);
-                self.gather(width, work.payload.bytes(), &mut answer);
-                Ok(answer.into())
-            }
-            Outcome::Pages { len } => {
-                let mut answer = cx.out.buffer(from, len);
-                self.copy_pages(work.payload.bytes(), &mut answer);
-                Ok(answer.into())
-            }
-            Outcome::ReplyFromBlock(range) => {
-                self.block.lend_to_transfer();
-                Ok(self.lend(VectorLoan::Block { base: range.start }, range.len(), cx))
-            }
-        };
-        match &work.work {
-            Work::Call { id, .. } => cx.answer(Call { from, id: *id }, answer),
-            batch @ (Work::Batch { .. } | Work::Partial { .. } | Work::Flush { .. }) => {
-                self.batch_done(from, batch, cx);
-                answer.map_or_else(|error| cx.fail(error), drop);
-            }
+        match &mut work.what {
+            VectorWork::Call(asked) => self.serve(from, asked, payload, cx),
+            VectorWork::Batch(op) => self.apply_batch((from, work.due), *op, payload, cx),
+            VectorWork::Partial { op, folded } => self.fold_some(from, *op, folded, cx),
+            VectorWork::Flush { sync } => self.apply_flush(from, *sync, payload, cx),
         }
-        if let Received::Bytes(buffer) = work.payload {
-            cx.out.recycle(buffer);
-        }
-        true
     }
 
-    /// Does a piece of work, or returns that it must be parked. `None`: a user's operation has panicked in it, and the
-    /// object is poisoned. In this rank's own work the panic continues, because the program is in a call on that
-    /// object. In work of other ranks the panic is caught, because any call, or the daemon, may do that work.
-    pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Option<Outcome> {
-        let attempted = if from == cx.me() {
-            Ok(self.by_itself(work, cx, |object, cx| object.try_work(from, work, payload, cx)))
-        } else {
-            capture(cx.me(), || self.try_work(from, work, payload, cx))
-        };
-        let failure = match attempted {
-            Ok(outcome) => {
-                return Some(cx.core.none_given_up(cx.out).map_or_else(|error| Outcome::Refuse(*error), |()| outcome));
-            }
-            Err(failure) => failure,
-        };
-        let error = self.poison(work, false, cx);
-        crate::notice::operation_panicked(&failure, &error);
-        if let Work::Call { id, .. } = work {
-            cx.answer(Call { from, id: *id }, Err(error.clone()));
-        }
-        cx.defer(error);
-        None
-    }
-
-    /// Does work of this rank's own call. If a user's operation panics, the object is poisoned and the panic continues.
-    pub(crate) fn by_itself<R>(
+    fn apply_batch(
         &mut self,
-        work: &Work,
+        (from, due): (Rank, Due),
+        op: Option<crate::ops::OpId>,
+        payload: &[u8],
         cx: &mut Cx<'_>,
-        act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R,
-    ) -> R {
-        catch_unwind(AssertUnwindSafe(|| act(self, cx))).unwrap_or_else(|panic| {
-            self.poison(work, true, cx);
-            resume_unwind(panic)
+    ) -> Result<Answer, Error> {
+        if !self.write(op, payload, cx)? {
+            return Ok(Answer::Park);
+        }
+        let epoch = if let Due::Within { epoch, .. } = due { epoch } else { 0 };
+        self.note_batch((from, epoch), None, op, payload, cx).map(|()| Answer::Applied)
+    }
+
+    /// True if a parked write waits for the block.
+    pub(super) fn has_parked_write(&self) -> bool {
+        self.scopes.parked().any(|work| match work {
+            VectorWork::Call(asked) => asked.request.writes(),
+            VectorWork::Batch(_) | VectorWork::Partial { .. } | VectorWork::Flush { .. } => true,
         })
-    }
-
-    /// Poisons the object, because a user's operation in this piece of work has left it half written. `own`: the work
-    /// is this rank's own.
-    fn poison(&self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
-        let mine = match work {
-            Work::Batch { epoch, .. } | Work::Partial { epoch, .. } => {
-                self.ledger.find(*epoch).and_then(|record| record.mine.as_ref())
-            }
-            Work::Call { .. } | Work::Flush { .. } => None,
-        };
-        match (mine, cx.frame.open.last()) {
-            (Some(mine), _) => cx.poison(&mine.name, Some(mine.site.clone())),
-            (None, Some(guard)) if own => cx.poison(guard.behaviour, Some(guard.site.clone())),
-            // A scope that another rank has opened.
-            _ => cx.poison("ReleaseC alone", None),
-        }
-    }
-
-    /// Tells the sender of a batch that there is room again, if the sender waits for that.
-    fn batch_done(&mut self, from: Rank, batch: &Work, cx: &mut Cx<'_>) {
-        if !matches!(batch, Work::Batch { acknowledge: true, .. }) {
-            return;
-        }
-        if from == cx.me() {
-            self.flush.has_room(from);
-        } else {
-            cx.send(
-                from,
-                &Message::Flush(FlushMessage::BatchDone),
-                Payload::Empty,
-                How { kind: self.writing(), lazy: true, reason: None },
-            );
-        }
     }
 }

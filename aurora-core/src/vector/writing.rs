@@ -1,7 +1,7 @@
 //! Applies writes of other ranks, and this rank's own, to the block.
 
 use super::batch::{Batch, batch_of_runs};
-use super::machine::{Outcome, Vector};
+use super::machine::{Answer, Vector};
 use crate::Error;
 use crate::element::{ApplyFn, FoldFn};
 use crate::object::Cx;
@@ -10,8 +10,8 @@ use std::ops::Range;
 
 impl Vector {
     /// The answer to a write of another rank, its write mark, if the write is done.
-    pub(crate) fn written(&mut self, done: bool) -> Outcome {
-        if done { Outcome::Reply(self.load.write_marks.apply()) } else { Outcome::Park }
+    pub(crate) fn written(&mut self, done: bool) -> Answer {
+        if done { Answer::Reply(self.load.write_marks.apply()) } else { Answer::Park }
     }
 
     /// Applies a batch. False: not yet.

@@ -25,7 +25,7 @@ const BATCH: usize = 64 << 10;
 /// Elements that are read at once in memory that is here: enough for their cache misses to overlap.
 const AT_ONCE: usize = 1024;
 
-pub(super) const AHEAD: usize = 4;
+pub(super) const UNDER_WAY: usize = 4;
 
 /// Elements in a request, and in its answer, for a vector whose longest block has `longest` elements.
 pub(super) fn most_asked<T>(longest: usize) -> usize {
@@ -231,7 +231,7 @@ impl<'g, T: Element> Lane<'g, T> {
     }
 
     fn ask(&mut self, reader: &Reader<'g, T>, width: usize, places: aurora_net::Buffer, count: usize) -> Result<()> {
-        if self.asked >= AHEAD {
+        if self.asked >= UNDER_WAY {
             self.receive(reader)?;
         }
         let Reader { vector, window, site, reason } = reader;
@@ -266,8 +266,11 @@ impl<'g, T: Element> Lane<'g, T> {
         let _call = reader.vector.shared.call(reader.reason.action);
         if let Batch::Asked(asked, count) = mem::replace(batch, Batch::Here(Vec::new())) {
             self.asked -= 1;
-            let answer =
-                reader.vector.received(asked.hand_over(), (reader.reason.action, Kind::BatchedReads), &reader.site)?;
+            let answer = reader.vector.shared.received(
+                asked.hand_over(),
+                (reader.reason.action, Kind::BatchedReads),
+                &reader.site,
+            )?;
             let bytes = answer.bytes();
             if bytes.len() != count * size_of::<T>() {
                 return Err(malformed(self.owner));

@@ -14,8 +14,8 @@ use super::{BatchedReads, Behaviour, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
+use crate::scope::ScopeWait;
 use crate::stats::Kind;
-use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use crate::{Error, Site};
@@ -87,7 +87,7 @@ impl<T: Element> GVector<T> {
             self.shared.during_look(|| self.shared.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
-            self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
+            self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(false, window, cx))?;
         }
         Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
     }

@@ -1,7 +1,7 @@
 //! Indices in, values out, in the same order.
 
 use super::Batched;
-use super::lane::{AHEAD, Lane, Reader, most_asked, most_read};
+use super::lane::{Lane, Reader, UNDER_WAY, most_asked, most_read};
 use crate::behaviour::Behaviour;
 use crate::element::Element;
 use crate::error::Result;
@@ -269,8 +269,8 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     /// The number of queued elements that keeps enough requests under way.
     pub(super) fn window(&self) -> usize {
         match self.lanes.len() {
-            1 => AHEAD * most_read::<T>(),
-            lanes => AHEAD * lanes * batch(self.reader.vector),
+            1 => UNDER_WAY * most_read::<T>(),
+            lanes => UNDER_WAY * lanes * batch(self.reader.vector),
         }
     }
 
@@ -333,7 +333,7 @@ fn batch<T: Element>(vector: &GVector<T>) -> usize {
     let size = vector.shared.size;
     let longest = (0..size).map(|owner| vector.dist.range(Rank::new(owner)).len()).max().unwrap_or(0);
     let ahead = LOOK_AHEAD / (size_of::<T>() + size_of::<usize>());
-    most_asked::<T>(longest).min(ahead / (AHEAD * size)).max(1)
+    most_asked::<T>(longest).min(ahead / (UNDER_WAY * size)).max(1)
 }
 
 impl<T: Element, K> std::fmt::Debug for BatchedQueue<'_, T, K> {

@@ -1,9 +1,9 @@
 //! The message of the halo protocol.
 
 use super::geometry::Halo;
-use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::race::Moment;
+use crate::scope::Opening;
 use serde::{Deserialize, Serialize};
 
 /// The sender's edge for exchange `number` of a HaloCache. Payload: the edge.

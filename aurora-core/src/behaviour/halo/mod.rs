@@ -13,10 +13,11 @@ use crate::Site;
 use crate::behaviour::halo::edges::Exchange;
 use crate::behaviour::owner::Part;
 use crate::element::Element;
-use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::memory::{Array, typed};
+use crate::scope::ScopeWait;
+use crate::scope::{Opening, Rule};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
@@ -124,7 +125,8 @@ impl<T: Element> GVector<T> {
     where
         O: ShowsOwnPart<Element = T>,
     {
-        self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(writes, Window::WHOLE, cx))?;
+        self.shared
+            .wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(writes, Window::WHOLE, cx))?;
         if writes {
             self.shared.wait_on(VectorWait::Gate, &site, |object, cx| object.poll_exclusive(Window::WHOLE, cx))?;
         }

@@ -8,6 +8,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{Array, View, typed};
 use crate::object::Cx;
+use crate::scope::ScopeWait;
 use crate::vector::GVector;
 use crate::vector::check::Held;
 use crate::vector::machine::Vector;
@@ -292,8 +293,8 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         let state = Owner::of(Part::new(self, window, &site));
-        let guard = self.shared.wait_on(VectorWait::Settle, &site, |object, cx| {
-            let usable = object.poll_usable(false, window, cx)?;
+        let guard = self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
+            let usable = object.scopes.poll_usable(false, window, cx)?;
             Some(usable.map(|()| {
                 object.block.await_latch_holders();
                 object.open_guard((Owner::<T>::NAME, &site), (false, false), window, cx)
@@ -343,8 +344,8 @@ impl<T: Element> GVector<T> {
                 object.open_guard((OwnerMut::<T>::NAME, &site), (true, false), window, cx)
             }))
         };
-        let opened = self.shared.wait_on(VectorWait::Settle, &site, |object, cx| {
-            let usable = object.poll_usable(true, window, cx)?;
+        let opened = self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
+            let usable = object.scopes.poll_usable(true, window, cx)?;
             Some(usable.and_then(|()| open(object, cx).transpose()))
         })?;
         let guard = opened.map_or_else(|| self.shared.wait_on(VectorWait::Gate, &site, open), Ok)?;

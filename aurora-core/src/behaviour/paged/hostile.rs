@@ -94,12 +94,12 @@ fn lists_of_pages_that_the_block_does_not_have() {
             assert_eq!(refused, !(odd.is_empty() && (len > 0 || empty)), "{list:?} after {after}");
             assert!(refused || answer.payload.len() == len);
         }
-        assert_eq!(node.on(|object, cx| (object.parked.len(), cx.is_sound())), (0, true));
+        assert_eq!(node.on(|object, cx| (object.scopes.parked().len(), cx.is_sound())), (0, true));
     }
     // A rank that has left a sync with which this one is not done waits.
     let mut node = of_two();
     let asked = Asked { epoch: 0, request: Request::Pages { after: 1 }, stamp: None };
     let header = request(OBJECT, CallId(1), false, &asked).expect("short");
     node.kernel.deliver(Rank::new(1), &header, Received::Bytes(vec![0; 4]), &mut node.out);
-    assert_eq!(node.on(|object, _| object.parked.len()), 1);
+    assert_eq!(node.on(|object, _| object.scopes.parked().len()), 1);
 }

@@ -2,7 +2,8 @@
 
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
-use crate::vector::machine::{Parked, Vector, Work};
+use crate::scope::{self, Due, Then, Work};
+use crate::vector::machine::{Vector, VectorWork};
 use aurora_net::{Rank, Received};
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +34,9 @@ impl Vector {
                 if !pages.awaits_flush(sync) {
                     return Err(Malformed);
                 }
-                self.work(Parked { from, work: Work::Flush { sync }, payload }, cx);
-                self.has_changed = true;
+                let work = Work { from, due: Due::Now, then: Then::Nothing, what: VectorWork::Flush { sync } };
+                scope::work(self, work, payload, cx);
+                self.scopes.has_changed = true;
             }
             PagesMessage::Push { sync, parts, .. } => {
                 pages.pushed(from, sync, parts, payload)?;

@@ -13,17 +13,17 @@ mod tests;
 mod view;
 
 use self::map::PageMap;
-use self::protocol::Ending;
 use self::view::{View, differ};
 use super::{Behaviour, Paged, PagedMut, Scope, sealed};
-use crate::behaviour::release::protocol::ReleaseScope;
 use crate::collective::{Came, In};
 use crate::element::Element;
-use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::Shown;
+use crate::scope::Entered;
+use crate::scope::ScopeWait;
+use crate::scope::{Opening, Rule};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
@@ -40,7 +40,7 @@ const A_VIEW: &str = "the view of a Paged scope";
 pub struct Pages<T: Element, const WRITES: bool> {
     view: RefCell<View>,
     shown: Shown<T>,
-    scope: ReleaseScope,
+    scope: Entered,
     /// Syncs so far.
     syncs: u64,
     /// The error of a sync: the view shows nothing any more.
@@ -58,16 +58,15 @@ impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
         self.shown = Shown::default();
         // The vector is faulty on all ranks, or the job has ended: no rank waits for this end.
         self.sound()?;
-        let (scope, mut ending) = (&self.scope, Ending::new(vector.shared.size));
+        let (scope, mut last) = (&mut self.scope, (0..vector.shared.size).map(|_| None).collect::<Vec<_>>());
         self.view.get_mut().take_changes(|changes| {
-            vector.shared.on(site, |object, cx| object.flush_at_end((scope, &mut ending), changes, cx))
+            vector.shared.on(site, |object, cx| object.flush_at_end((scope, &mut last), changes, cx))
         })?;
-        let Ending { sent, last } = ending;
         vector.shared.on(site, |object, cx| {
-            object.end_release(scope, &sent, last, cx);
+            object.end_release(scope, false, last, cx);
             Ok(())
         })?;
-        if checked { vector.await_end(scope, site) } else { Ok(()) }
+        if checked { vector.shared.await_end(scope, site) } else { Ok(()) }
     }
 
     fn abandon(&mut self, _: &GVector<T>) {
@@ -226,7 +225,8 @@ impl<T: Element> GVector<T> {
 
     /// If the scope writes, the caller has exclusive use of the vector.
     fn open_pages<const WRITES: bool>(&self, site: Site) -> Result<Scope<'_, Pages<T, WRITES>>> {
-        self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(WRITES, Window::WHOLE, cx))?;
+        self.shared
+            .wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(WRITES, Window::WHOLE, cx))?;
         self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
         let fresh = self.shared.tidy(|object, _| object.fresh.clone());
         let map = PageMap::new(&self.dist, size_of::<T>(), self.shared.size);
@@ -240,7 +240,7 @@ impl<T: Element> GVector<T> {
         let epoch = self.shared.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());
         self.shared.synchronize("the opening of a Paged scope", &text, self.shared.id().0, None, &site)?;
-        let scope = ReleaseScope { epoch, opening, reason, partial: false };
+        let scope = Entered::new(epoch, opening, reason, self.shared.size);
         let state = Pages { view: RefCell::new(view), shown: Shown::default(), scope, syncs: 0, failed: None };
         Ok(Scope::open_together(self, Window::WHOLE, site, state))
     }

@@ -10,16 +10,17 @@ use super::map::PageGrid;
 use super::message::PagesMessage;
 use super::view::Changes;
 use crate::Error;
-use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
-use crate::epoch::Opening;
+use crate::behaviour::release::message::Written;
+use crate::behaviour::release::protocol::LastBatch;
 use crate::ids::{CallId, Epoch};
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::{Cx, Malformed};
 use crate::race::Opened;
+use crate::scope::{self, Due, Entered, Opening, Served, Then, Work};
 use crate::vector::batch::{Batch, add_lines, batch_of_runs};
 use crate::vector::check::Lines;
-use crate::vector::machine::{Outcome, Parked, Vector, Work};
+use crate::vector::machine::{Answer, Vector, VectorWork};
 use crate::vector::message::{Asked, Message, Request};
 use aurora_net::{Buffer, Payload, Rank, Received};
 use std::ops::Range;
@@ -179,18 +180,6 @@ pub(crate) fn merge_sums(all: &mut Vec<u8>, more: &[u8]) {
     }
 }
 
-/// The batches of a rank at the end of its scope, by homes.
-pub(crate) struct Ending {
-    pub(super) sent: Vec<u64>,
-    pub(super) last: Vec<Option<LastBatch>>,
-}
-
-impl Ending {
-    pub(super) fn new(ranks: usize) -> Self {
-        Ending { sent: vec![0; ranks], last: (0..ranks).map(|_| None).collect() }
-    }
-}
-
 impl Vector {
     /// Enters a scope of pages.
     pub(crate) fn enter_pages(&mut self, opening: Opening, reason: Reason, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
@@ -248,21 +237,21 @@ impl Vector {
         (epoch, after): (Epoch, u64),
         payload: &[u8],
         cx: &Cx<'_>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Answer, Error> {
         let (block, element) = (self.block.len(), self.block.element);
         let paging = self.pages.as_mut().filter(|paging| paging.epoch == epoch + 1);
         let paging = paging.ok_or_else(|| cx.frame.nonsense())?;
         let pages = pages_of(payload, paging.pages.count(block)).ok_or_else(|| cx.frame.nonsense())?;
         if after != paging.done {
             // A rank may have left a sync with which this home is not done.
-            return if after == paging.done + 1 { Ok(Outcome::Park) } else { Err(cx.frame.nonsense()) };
+            return if after == paging.done + 1 { Ok(Answer::Park) } else { Err(cx.frame.nonsense()) };
         }
         if !self.block.is_all_here() {
-            return Ok(Outcome::Park);
+            return Ok(Answer::Park);
         }
         paging.hold(from, pages.clone(), block);
         let elements = pages.map(|page| paging.pages.elements(page, block).len()).sum::<usize>();
-        Ok(Outcome::Pages { len: elements * element })
+        Ok(Answer::Pages { len: elements * element })
     }
 
     /// Copies the pages of a request that has been served.
@@ -286,7 +275,7 @@ impl Vector {
     pub(crate) fn begin_sync(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<(), Error> {
         cx.sound()?;
         let epoch = self.paging().epoch;
-        let agreed = self.ledger.come_further(epoch, opening, &cx.frame.name);
+        let agreed = self.scopes.ledger.come_further(epoch, opening, &cx.frame.name);
         agreed.inspect_err(|error| cx.fail(error.clone()))
     }
 
@@ -298,7 +287,8 @@ impl Vector {
         paging.sent[home.index()] += 1;
         let (epoch, sync, reason) = (paging.epoch, paging.begun + 1, paging.reason.clone());
         if home == cx.me() {
-            self.work(Parked { from: home, work: Work::Flush { sync }, payload: Received::Bytes(batch) }, cx);
+            let work = Work { from: home, due: Due::Now, then: Then::Nothing, what: VectorWork::Flush { sync } };
+            scope::work(self, work, Received::Bytes(batch), cx);
         } else {
             Message::Pages(PagesMessage::Flush { epoch, sync }).send(&reason, home, batch.into(), cx);
         }
@@ -317,14 +307,15 @@ impl Vector {
     }
 
     /// Applies a batch of changed elements to this block.
-    pub(crate) fn apply_flush(&mut self, from: Rank, sync: u64, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        if self.pages.as_ref().is_none_or(|paging| paging.done + 1 != sync) {
-            return Outcome::Park;
-        }
-        match self.write(None, payload, cx) {
-            Ok(true) => {}
-            Ok(false) => return Outcome::Park,
-            Err(error) => return Outcome::Refuse(error),
+    pub(crate) fn apply_flush(
+        &mut self,
+        from: Rank,
+        sync: u64,
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Result<Answer, Error> {
+        if self.pages.as_ref().is_none_or(|paging| paging.done + 1 != sync) || !self.write(None, payload, cx)? {
+            return Ok(Answer::Park);
         }
         let (element, len) = (self.block.element, self.block.len());
         let batch = Batch::parse(payload, element, len).expect("it was applied");
@@ -333,9 +324,8 @@ impl Vector {
         let of_block = paging.pages;
         batch.runs(element).into_iter().for_each(|(run, _)| paging.changed.add(from, run, of_block, len));
         let epoch = paging.epoch;
-        self.has_changed = true;
-        let noted = self.note_batch((from, epoch), None, None, payload, cx);
-        noted.map_or_else(Outcome::Refuse, |()| Outcome::Applied)
+        self.scopes.has_changed = true;
+        self.note_batch((from, epoch), None, None, payload, cx).map(|()| Answer::Applied)
     }
 
     /// This rank arrives at a sync. Returns the number of batches that it has sent to each home; empty if none.
@@ -396,7 +386,8 @@ impl Vector {
             paging.done += 1;
             (paging.applied, paging.announced, paging.pushing) = (0, 0, Pushing::default());
             paging.changed.clear();
-            self.has_changed |= !self.parked.is_empty();
+            let retries = self.scopes.parked().len() > 0;
+            self.scopes.has_changed |= retries;
             cx.progress();
         }
     }
@@ -460,20 +451,19 @@ impl Vector {
     /// with the announcement of the end.
     pub(crate) fn flush_at_end(
         &mut self,
-        (scope, ending): (&ReleaseScope, &mut Ending),
+        (scope, last): (&mut Entered, &mut [Option<LastBatch>]),
         changes: Changes,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
         cx.sound()?;
         let (home, batch) = self.with_lines(changes, cx);
-        let Ending { sent, last } = ending;
-        let (sent, last) = (&mut sent[home.index()], &mut last[home.index()]);
-        if let Some(LastBatch { bytes, .. }) = last.replace(LastBatch { op: None, bytes: Buffer::own(batch) }) {
+        if let Some(LastBatch { bytes, .. }) =
+            last[home.index()].replace(LastBatch { op: None, bytes: Buffer::own(batch) })
+        {
             match home == cx.me() {
-                true => self.apply_own((scope.epoch, *sent), None, &bytes, cx),
-                false => self.send_batch((scope, *sent), home, None, bytes, cx),
+                true => scope::apply_own(self, scope, (VectorWork::Batch(None), &bytes), cx),
+                false => scope::send(self, scope, home, Written::Values, bytes.into(), cx),
             }
-            *sent += 1;
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
             asked.push(Asked::new(&vector.shared, ask));
         }
         for ((owner, pages), asked) in wanted.iter().zip(asked) {
-            let answer = vector.received(asked.hand_over(), (super::NAME, Kind::Page), site)?;
+            let answer = vector.shared.received(asked.hand_over(), (super::NAME, Kind::Page), site)?;
             let (mut view, mut rest) = (self.view.borrow_mut(), answer.bytes());
             for page in pages {
                 let (bytes, behind) =

@@ -2,12 +2,10 @@
 //! of a random program is compared with a reference memory.
 
 use super::map::PageMap;
-use super::protocol::{Ending, merge_sums};
+use super::protocol::merge_sums;
 use super::view::{View, Wanted, differ};
 use crate::Site;
-use crate::behaviour::release::protocol::ReleaseScope;
 use crate::distribution::{Distribution, Shape};
-use crate::epoch::{Opening, Rule};
 use crate::error::{ObjectName, Result};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::asking::When;
@@ -15,6 +13,8 @@ use crate::kernel::nodes::Nodes;
 use crate::kernel::{Kernel, Reason};
 use crate::memory::{Array, Storage};
 use crate::object::Cx;
+use crate::scope::Entered;
+use crate::scope::{Opening, Rule};
 use crate::stats::Kind;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
@@ -51,7 +51,7 @@ pub(super) struct Node {
     pub(super) kernel: Kernel,
     pub(super) out: Outbox,
     pub(super) view: View,
-    scope: ReleaseScope,
+    scope: Entered,
     doing: Doing,
     /// The access that waits for its pages.
     access: Option<Access>,
@@ -312,15 +312,14 @@ impl Simulation {
             kernel.with(OBJECT, out, |object: &mut Vector, cx| action(object, cx)).expect("it lives")
         };
         if *syncs == self.syncs {
-            let mut ending = Some(Ending::new(self.words.len()));
+            let mut last: Vec<_> = (0..self.words.len()).map(|_| None).collect();
             let flushed = view.take_changes(|changes| {
-                let (mut changes, ending) = (Some(changes), ending.as_mut().expect("it has not ended"));
-                on(&mut |object, cx| object.flush_at_end((scope, ending), changes.take().expect("once"), cx))
+                let mut changes = Some(changes);
+                on(&mut |object, cx| object.flush_at_end((scope, &mut last), changes.take().expect("once"), cx))
             });
             flushed.expect("it is sound");
-            let Ending { sent, mut last } = ending.take().expect("it has not ended");
             on(&mut |object, cx| {
-                object.end_release(scope, &sent, std::mem::take(&mut last), cx);
+                object.end_release(scope, false, std::mem::take(&mut last), cx);
                 Ok(())
             })
             .expect("it is sound");
@@ -381,8 +380,8 @@ impl Simulation {
             assert!(matches!(node.doing, Doing::Ended), "a rank waits for ever");
             let epoch = node.scope.epoch;
             let block = node.on(|object, cx| {
-                assert!(cx.is_sound() && object.ledger.is_settled(epoch) && object.pages.is_none());
-                assert!(object.parked.is_empty());
+                assert!(cx.is_sound() && object.scopes.ledger.is_settled(epoch) && object.pages.is_none());
+                assert!(object.scopes.parked().len() == 0);
                 object.block.read(<[u8]>::to_vec).expect("it is here")
             });
             for found in block.as_chunks::<3>().0 {
@@ -408,7 +407,7 @@ pub(super) fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
     let map = PageMap::new(dist, size_of::<Word>(), size);
     let fresh = Arc::new(|len| Ok(Arc::new(Array::<Word>::promised(len)?) as Arc<dyn Storage>));
     let view = View::new(map, (size_of::<Word>(), differ::<Word>), fresh, false).expect("there is memory");
-    let scope = ReleaseScope { epoch, opening, reason, partial: false };
+    let scope = Entered::new(epoch, opening, reason, size);
     Node { kernel, out, view, scope, doing: Doing::Computes, access: None, left: 0, syncs: 0 }
 }
 

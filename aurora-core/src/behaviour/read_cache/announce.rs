@@ -1,14 +1,14 @@
 //! Entering a load, and announcing it to all ranks.
 
+use super::arrival::Announced;
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
-use super::write_marks::merge_marks;
 use crate::Error;
-use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::memory::{BarrierRound, Sharing};
 use crate::object::Cx;
+use crate::scope::{Opening, Served};
 use crate::stats::Kind;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
@@ -56,18 +56,19 @@ impl Vector {
         if !agreed {
             return self.announce(epoch, cx);
         }
-        let record = self.ledger.record(epoch);
+        let record = self.scopes.ledger.record(epoch);
         record.mine_complete = true;
         for arrival in &mut record.from {
-            (arrival.complete, arrival.arrived, arrival.said.at_home) = (true, true, true);
+            arrival.complete = true;
+            arrival.kept.arrived_at_home();
         }
-        self.has_changed = true;
+        self.scopes.has_changed = true;
     }
 
     /// Announces the load to all ranks, with this rank's block to receivers that do not have this version.
     fn announce(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
-        let opening = self.ledger.record(epoch).mine.clone().expect("just entered");
+        let opening = self.scopes.ledger.record(epoch).mine.clone().expect("just entered");
         let (window, site, nodes) = (opening.window, opening.site.clone(), self.nodes.clone());
         let (own, place) = (self.own_part(window), self.within(me, window));
         let is_alone = nodes.with(me).len() == size;
@@ -107,8 +108,8 @@ impl Vector {
         let to_other_nodes = version != sent && !own.is_empty() && !is_alone;
         let sends_to =
             |rank| if nodes.same_node(me, rank) { to_peers } else { to_other_nodes && nodes.receives(me, rank) };
-        let record = self.ledger.record(epoch);
-        merge_marks(&mut record.marks, &marks);
+        let record = self.scopes.ledger.record(epoch);
+        record.merge_marks(&marks);
         record.mine_complete = true;
         let reason = Reason::new("ReadCache", Kind::Load, &site);
         let list = (marks.len() > ANNOUNCED_WRITES).then(|| {
@@ -116,7 +117,7 @@ impl Vector {
             bytes::Bytes::from(list)
         });
         let said = Announced { version, at_home, writes, marks, list_follows: list.is_some(), time: cx.release() };
-        record.from[me.index()].said = said.clone();
+        record.from[me.index()].kept.said = said.clone();
         let message = Message::Load(LoadMessage::Enter { epoch, opening, said });
         let is_short = (to_peers || to_other_nodes) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { self.block.read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
@@ -137,7 +138,7 @@ impl Vector {
                 message.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
-        self.has_changed = true;
+        self.scopes.has_changed = true;
     }
 
     /// A part of the copy that is loaded for `epoch`, to be sent.

@@ -181,7 +181,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         let show = || {
             if self.vector.shared.modes.check {
-                self.vector.shared.tidy(|object, cx| object.acquire(Window::WHOLE, cx));
+                self.vector.shared.tidy(|object, cx| object.scopes.acquire(Window::WHOLE, cx));
             }
             part.clone().into()
         };
@@ -256,7 +256,7 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
             let (epoch, shown) = (guard.state.epoch, (&self.read[..], self.unit));
             let next = guard.vector.shared.wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| {
                 let piece = object.next_piece(epoch, shown, cx)?;
-                object.acquire(Window::WHOLE, cx);
+                object.scopes.acquire(Window::WHOLE, cx);
                 Some(piece)
             });
             match next {

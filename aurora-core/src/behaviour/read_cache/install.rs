@@ -1,9 +1,9 @@
 //! Blocks of other nodes: one rank of this node receives each block, installs it in the node cache or forwards it.
 
+use super::arrival::Loading;
 use super::cache::{Change, Replica};
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
-use crate::epoch::Arrival;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
@@ -34,12 +34,12 @@ impl Vector {
     /// node. Returns true if all blocks of other nodes can be read here.
     pub(crate) fn install_all(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let me = cx.me();
-        if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
+        if self.block.home().is_none() || self.scopes.ledger.find(epoch).is_none() {
             return Ok(true);
         }
         let (mut installed, mut to_forward) = (Vec::new(), Vec::new());
-        let incomplete: Vec<Rank> = self.ledger.incomplete_blocks(epoch).collect();
-        let window = self.ledger.scope_of(epoch).0;
+        let incomplete: Vec<Rank> = self.scopes.ledger.incomplete_blocks(epoch).collect();
+        let window = self.scopes.ledger.scope_of(epoch).0;
         for owner in self.owners_elsewhere(me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
             let done = self.install(owner, (epoch, window));
             match done.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))? {
@@ -56,7 +56,7 @@ impl Vector {
 
     fn tell_node_peers(&mut self, epoch: Epoch, installed: &[(u32, u64)], to_forward: &[(Rank, u64)], cx: &mut Cx<'_>) {
         let (me, nodes) = (cx.me(), self.nodes.clone());
-        let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+        let site = self.scopes.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let reason = Reason { action: "ReadCache", site, kind: Kind::Load };
         let peers = nodes.with(me).iter().copied().filter(|peer| *peer != me);
         for peer in peers {
@@ -67,7 +67,7 @@ impl Vector {
             }
             for (owner, version) in to_forward {
                 let message = Message::Load(LoadMessage::Forward { epoch, owner: *owner, version: *version });
-                let place = self.within(*owner, self.ledger.scope_of(epoch).0);
+                let place = self.within(*owner, self.scopes.ledger.scope_of(epoch).0);
                 let payload = self.lend_copy(epoch, place, cx);
                 message.send(&reason, peer, payload, cx);
             }
@@ -76,10 +76,10 @@ impl Vector {
 
     /// The node peers that have neither installed nor forwarded a block that this rank needs.
     pub(crate) fn receivers_awaited(&self, epoch: Epoch) -> Vec<Rank> {
-        if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
+        if self.block.home().is_none() || self.scopes.ledger.find(epoch).is_none() {
             return Vec::new();
         }
-        let (me, load) = (self.ledger.me(), (epoch, self.ledger.scope_of(epoch).0));
+        let (me, load) = (self.scopes.ledger.me(), (epoch, self.scopes.ledger.scope_of(epoch).0));
         let mut missing = self.owners_elsewhere(me, load.1);
         missing.retain(|owner| !self.has_from_other_node(*owner, load));
         missing.into_iter().map(|owner| self.nodes.receiver(owner, me)).collect()
@@ -117,9 +117,9 @@ impl Vector {
         if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
             return Place::Buffer;
         }
-        let window = self.ledger.scope_of(epoch).0;
+        let window = self.scopes.ledger.scope_of(epoch).0;
         let place = self.within(owner, window);
-        let expected = self.ledger.find(epoch).is_some() && self.load.cache.may_load(epoch);
+        let expected = self.scopes.ledger.find(epoch).is_some() && self.load.cache.may_load(epoch);
         if len != place.len() || !expected || self.loading((epoch, window)).is_none() {
             return Place::Buffer;
         }
@@ -140,8 +140,8 @@ impl Vector {
         if !matches!(self.end_loan(token), Some(VectorLoan::CacheIn { .. })) {
             return;
         }
-        let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let load = (epoch, self.ledger.scope_of(epoch).0);
+        let site = self.scopes.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+        let load = (epoch, self.scopes.ledger.scope_of(epoch).0);
         let Some((replica, site)) = self.load.cache.find_loading(load).zip(site) else {
             return;
         };
@@ -159,7 +159,7 @@ impl Vector {
 
     /// The bytes of this rank's block that lie in a window.
     pub(crate) fn own_part(&self, window: Window) -> Range<usize> {
-        let own = self.dist.range(self.ledger.me());
+        let own = self.dist.range(self.scopes.ledger.me());
         let shown = common(&own, &window.range(self.dist.len()));
         self.block.bytes_of(&(shown.start - own.start..shown.end - own.start))
     }
@@ -177,8 +177,8 @@ impl Vector {
         others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.within(*owner, window).is_empty()).collect()
     }
 
-    fn arrival(&self, owner: Rank, epoch: Epoch) -> &Arrival {
-        &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()]
+    fn arrival(&self, owner: Rank, epoch: Epoch) -> &Loading {
+        &self.scopes.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()].kept
     }
 
     /// True if the final version of a block of another node is in its slot. Slots hold whole blocks.

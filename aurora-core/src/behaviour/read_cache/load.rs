@@ -3,17 +3,18 @@
 //! An announcement is the header of its block's transfer, so a rank knows it when the first bytes of the block
 //! arrive. All announcements may be here while blocks are still arriving; a streamed load shows the arrived parts.
 
-use super::cache::{BlockArrived, Cache, LOADS};
+use super::arrival::Announced;
+use super::cache::{BlockArrived, Cache};
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use super::stream::Stream;
-use super::write_marks::{WriteMarks, merge_marks};
-use crate::epoch::{Announced, Opening};
+use super::write_marks::WriteMarks;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{BarrierRound, Part, Reading};
 use crate::object::{Cx, Place};
+use crate::scope::Opening;
 use crate::stats::Kind;
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::loans::VectorLoan;
@@ -73,7 +74,7 @@ impl Vector {
         let me = cx.me();
         // An object may be faulty because there is no memory for this block. If the epoch is completed, this rank has
         // opened a different scope: the announcement will report the mismatch.
-        if !cx.is_sound() || self.ledger.is_settled(epoch) {
+        if !cx.is_sound() || self.scopes.ledger.is_settled(epoch) {
             return Place::Discard;
         }
         let place = self.within(from, window);
@@ -110,20 +111,14 @@ impl Vector {
         (said, coming): (Announced, bool),
         cx: &mut Cx<'_>,
     ) {
-        if self.ledger.find(epoch).is_some_and(|record| record.from[from.index()].complete) {
+        if self.scopes.ledger.find(epoch).is_some_and(|record| record.from[from.index()].kept.is_announced) {
             return;
         }
-        self.opened(from, epoch, opening, cx);
-        let record = self.ledger.record(epoch);
-        merge_marks(&mut record.marks, &said.marks);
-        let arrival = &mut record.from[from.index()];
-        arrival.complete = true;
-        arrival.coming = coming;
-        let writes = if arrival.correction.is_some() { arrival.said.writes } else { said.writes };
+        self.scopes.opened(from, epoch, opening, cx);
         let time = said.time.clone();
-        arrival.said = Announced { writes, ..said };
-        self.released(epoch, opening.window, time.as_ref());
-        self.has_changed = true;
+        self.scopes.ledger.record(epoch).announced(from, said, coming);
+        self.scopes.released(epoch, opening.window, time.as_ref());
+        self.scopes.has_changed = true;
     }
 
     /// The transfer of an announcement and its block is complete.
@@ -146,7 +141,7 @@ impl Vector {
         let (mut came, mut short) = (false, None);
         match loan {
             Some(VectorLoan::CacheIn { .. }) => {
-                let version = self.ledger.record(epoch).from[from.index()].said.version;
+                let version = self.scopes.ledger.record(epoch).from[from.index()].kept.said.version;
                 if let Some(replica) = self.load.cache.find_loading((epoch, opening.window)) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short.clone());
@@ -161,32 +156,32 @@ impl Vector {
         if let Some(shortage) = short {
             return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
-        let arrival = &mut self.ledger.record(epoch).from[from.index()];
+        let arrival = &mut self.scopes.ledger.record(epoch).from[from.index()].kept;
         arrival.came = came;
         arrival.arrived = true;
-        self.has_changed = true;
+        self.scopes.has_changed = true;
     }
 
     /// All ranks have announced the load: sends as a correction the elements that were written after this rank's push.
     pub(crate) fn settle_load(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
-        let (me, others, window) = (cx.me(), cx.others(), self.ledger.scope_of(epoch).0);
+        let (me, others, window) = (cx.me(), cx.others(), self.scopes.ledger.scope_of(epoch).0);
         let (element, len, shown) = (self.block.element, self.block.len(), window.range(self.dist.len()));
         let (own, place) = (self.own_part(window), self.within(me, window));
         let elements = own.start / element..own.end / element;
         let touched = self.load.touched.take().unwrap_or_default();
         let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
         let (version, writes) = (self.block.version, self.load.write_marks.applied);
-        let record = self.ledger.record(epoch);
-        let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].said.at_home);
+        let record = self.scopes.ledger.record(epoch);
+        let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].kept.said.at_home);
         // A write that no rank has announced belongs to the next load.
-        let sent = if is_final && !touched.is_empty() { record.from[me.index()].said.version } else { version };
+        let sent = if is_final && !touched.is_empty() { record.from[me.index()].kept.said.version } else { version };
         if window.is_whole() {
             // If the block is at home, no rank needs a copy of it.
             self.load.pushed = if announced_at_home { 0 } else { sent };
             self.load.sent_to_other_nodes = sent;
         }
         if !announced_at_home {
-            record.from[me.index()].said.version = sent;
+            record.from[me.index()].kept.said.version = sent;
         }
         self.block.thaw();
         if let Some(home) = self.block.home_mut() {
@@ -220,7 +215,7 @@ impl Vector {
         // Node peers that see the block in place, or get it from a node peer, need only the message that it is final.
         let for_peers = if in_place { &nothing } else { &changes };
         if announced_at_home {
-            self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
+            self.scopes.ledger.record(epoch).from[me.index()].kept.correction = Some((version, for_peers.to_vec()));
         }
         let reason = Reason { action: "correction", site: None, kind: Kind::Load };
         let message = Message::Load(LoadMessage::Correct { epoch, version, writes });
@@ -237,21 +232,21 @@ impl Vector {
     /// The loaded window, once all blocks of it are here and final.
     pub(crate) fn poll_loaded(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Option<Result<Loaded, Error>> {
         let me = cx.me();
-        if !self.ledger.is_settled(epoch) || self.ledger.incomplete_blocks(epoch).next().is_some() {
+        if !self.scopes.ledger.is_settled(epoch) || self.scopes.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
-        self.ledger.find(epoch)?;
+        self.scopes.ledger.find(epoch)?;
         match self.install_all(epoch, site, cx) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
         }
-        let window = self.ledger.scope_of(epoch).0;
+        let window = self.scopes.ledger.scope_of(epoch).0;
         let bytes = self.block.bytes_of(&window.range(self.dist.len()));
         let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.epoch == epoch && !stream.unread);
         let arrived: Vec<_> =
             (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, (epoch, window))).collect();
-        self.ledger.forget(epoch);
+        self.scopes.ledger.forget(epoch);
         let all_is_home = arrived.iter().all(|block| {
             let is_final = block.correction.as_ref().is_none_or(|(_, changes)| changes.is_empty());
             block.range.is_empty() || block.at_home && is_final
@@ -284,28 +279,14 @@ impl Vector {
         Some(Ok(Loaded { part: self.load.cache.complete(epoch, &arrived), reading }))
     }
 
-    /// Records the list of a rank's write marks, which may arrive before or after its announcement. False: malformed.
-    pub(crate) fn list_came(&mut self, from: Rank, epoch: Epoch, marks: &[(u32, u64)]) -> bool {
-        if self.ledger.is_settled(epoch) {
-            // This rank has opened a different scope: the announcement will report the mismatch.
-            return true;
-        }
-        if self.ledger.find(epoch).is_none() && self.ledger.lists_ahead(from) >= LOADS {
-            return false;
-        }
-        let record = self.ledger.record(epoch);
-        merge_marks(&mut record.marks, marks);
-        !std::mem::replace(&mut record.from[from.index()].list_came, true)
-    }
-
     /// Records a correction, which an owner sends only after this rank has entered the load. False: malformed.
     pub(crate) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), writes: u64) -> bool {
         let fits = Batch::parse(&correction.1, self.block.element, self.dist.range(from).len()).is_some();
-        if !fits || epoch > self.ledger.epoch {
+        if !fits || epoch > self.scopes.ledger.epoch {
             return false;
         }
-        if let Some(record) = self.ledger.find_mut(epoch) {
-            let arrival = &mut record.from[from.index()];
+        if let Some(record) = self.scopes.ledger.find_mut(epoch) {
+            let arrival = &mut record.from[from.index()].kept;
             (arrival.correction, arrival.said.writes) = (Some(correction), writes);
         }
         true
@@ -313,7 +294,8 @@ impl Vector {
 
     /// A rank's block as it has arrived for a load whose blocks are all here.
     fn block_arrived(&self, rank: Rank, me: Rank, (epoch, window): (Epoch, Window)) -> BlockArrived {
-        let arrival = &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[rank.index()];
+        let arrival =
+            &self.scopes.ledger.find(epoch).expect("a load is remembered until it is complete").from[rank.index()].kept;
         let range = self.within(rank, window);
         if self.block.home().is_some() && !self.nodes.same_node(rank, me) {
             // The rank that received the block for this node has already applied the correction.

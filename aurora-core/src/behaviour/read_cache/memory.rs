@@ -13,7 +13,7 @@ impl Vector {
     /// Checks that this rank may take the memory that a load needs. If all ranks share memory, a load needs none.
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
         let (has_others, bytes) = (self.has_other_nodes(cx), self.block.bytes_of(&window.range(self.dist.len())).len());
-        let epoch = self.ledger.epoch + 1;
+        let epoch = self.scopes.ledger.epoch + 1;
         let demand = match self.block.home_mut() {
             Some(home) if window.is_whole() => home.cache.size(),
             Some(_) if !has_others => (0, 0),
@@ -24,7 +24,7 @@ impl Vector {
 
     /// Takes one step of memory for the next load, while no earlier scope is open; false once all is taken.
     pub(crate) fn take_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
-        let (has_others, epoch) = (self.has_other_nodes(cx), self.ledger.epoch + 1);
+        let (has_others, epoch) = (self.has_other_nodes(cx), self.scopes.ledger.epoch + 1);
         let taken = match self.block.home_mut() {
             // The whole probably needs no copy, only this rank's share of the node cache.
             Some(home) if window.is_whole() => home.cache.take(STEP),

@@ -1,8 +1,9 @@
 //! The messages of the load protocol, and their effects.
 
-use crate::epoch::{Announced, Opening};
+use super::arrival::Announced;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed, Place};
+use crate::scope::Opening;
 use crate::vector::machine::Vector;
 use aurora_net::{Rank, Received};
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ impl Vector {
                 self.forwarded(from, (epoch, owner), version, payload, cx);
             }
         }
-        self.has_changed = true;
+        self.scopes.has_changed = true;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
 
 pub(crate) mod announce;
+pub(crate) mod arrival;
 mod blocks;
 pub(crate) mod cache;
 mod install;
@@ -16,11 +17,12 @@ use super::{Behaviour, ReadCache, Scope, sealed};
 use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
 use crate::element::Element;
-use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading, Storage};
+use crate::scope::ScopeWait;
+use crate::scope::{Opening, Rule};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
@@ -116,7 +118,7 @@ impl<T: Element> GVector<T> {
                 return Some(Err(fault));
             }
             let loaded = object.poll_loaded(epoch, site, cx)?;
-            object.acquire(window, cx);
+            object.scopes.acquire(window, cx);
             Some(loaded)
         })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
@@ -127,8 +129,8 @@ impl<T: Element> GVector<T> {
         // Taken before the announcement: a rank with a complete copy knows that every rank has memory for one.
         let mut admitted = false;
         loop {
-            let step = self.shared.wait_on(VectorWait::Settle, site, |object, cx| {
-                if let Err(error) = object.poll_usable(false, window, cx)? {
+            let step = self.shared.wait_on(ScopeWait::Settle, site, |object, cx| {
+                if let Err(error) = object.scopes.poll_usable(false, window, cx)? {
                     return Some(Err(error));
                 }
                 if let Some(stream) = &object.load.stream {
@@ -176,7 +178,7 @@ impl<T: Element> GVector<T> {
         let what = VectorWait::Load(epoch);
         self.shared.wait_on(what, site, |object, cx| {
             let loaded = object.poll_streamed(cx)?;
-            object.acquire(Window::WHOLE, cx);
+            object.scopes.acquire(Window::WHOLE, cx);
             Some(loaded)
         })
     }

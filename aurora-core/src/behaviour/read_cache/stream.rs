@@ -8,8 +8,8 @@
 //! dropped its guard. Shared memory that it shows is safe before the load is complete: no rank writes there before
 //! all ranks of the node have completed the load (`memory/gate.rs`).
 
+use super::arrival::Announced;
 use super::load::Loaded;
-use crate::epoch::Announced;
 use crate::ids::Epoch;
 use crate::memory::Part;
 use crate::object::Cx;
@@ -71,7 +71,8 @@ impl Vector {
 
     /// Does the next steps of a streamed load, as far as possible.
     pub(crate) fn advance_stream(&mut self, cx: &mut Cx<'_>) {
-        let settled = self.load.stream.as_ref().filter(|stream| cx.is_sound() && self.ledger.is_settled(stream.epoch));
+        let settled =
+            self.load.stream.as_ref().filter(|stream| cx.is_sound() && self.scopes.ledger.is_settled(stream.epoch));
         let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
         };
@@ -110,7 +111,7 @@ impl Vector {
             Some(Err(error)) => return Some(Err(error)),
         }
         let (me, size) = (cx.me(), cx.size());
-        if !self.ledger.is_settled(epoch) {
+        if !self.scopes.ledger.is_settled(epoch) {
             return None;
         }
         let element = self.block.element;
@@ -146,8 +147,8 @@ impl Vector {
     /// The end of the part of a rank's block that is here and final, once all ranks have announced the load.
     fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
         let block = self.dist.range(owner);
-        let record = self.ledger.find(epoch)?;
-        let (arrival, is_final) = (&record.from[owner.index()], owner == me || record.is_final(owner));
+        let record = self.scopes.ledger.find(epoch)?;
+        let (arrival, is_final) = (&record.from[owner.index()].kept, owner == me || record.is_final(owner));
         let Announced { at_home, version, .. } = arrival.said;
         let (coming, arrived) = (arrival.coming, arrival.arrived);
         if !is_final || !self.changes(owner, (epoch, Window::WHOLE)).is_empty() {

@@ -49,14 +49,6 @@ impl WriteMarks {
     }
 }
 
-pub(crate) fn merge_marks(noted: &mut [u64], marks: &[(u32, u64)]) {
-    for (owner, number) in marks {
-        if let Some(noted) = noted.get_mut(*owner as usize) {
-            *noted = (*number).max(*noted);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,13 +66,5 @@ mod tests {
         assert_eq!((writer.take(), owner.applied), (vec![(1, 2)], 3));
         assert!(!writer.any() && writer.take().is_empty());
         assert!(!writer.answered(Rank::new(1), &[]) && !writer.answered(Rank::new(0), &[1; 9]));
-    }
-
-    #[test]
-    fn of_the_marks_of_several_ranks_the_highest_counts() {
-        let mut noted = vec![0; 2];
-        merge_marks(&mut noted, &[(1, 7), (0, 2)]);
-        merge_marks(&mut noted, &[(1, 5), (9, 1)]);
-        assert_eq!(noted, [2, 7]);
     }
 }

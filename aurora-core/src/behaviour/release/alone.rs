@@ -10,11 +10,12 @@ use crate::kernel::asking::When;
 use crate::object::Cx;
 use crate::operation::short;
 use crate::ops::{self, Op, OpId};
+use crate::scope::ScopeWait;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::{self, Stamp};
-use crate::vector::machine::{Vector, Work};
+use crate::vector::machine::Vector;
 use crate::vector::message::{Asked, Request};
 use crate::vector::waits::VectorWait;
 use crate::window::Window;
@@ -66,7 +67,7 @@ impl Calls {
 
     fn wait_for<T: Element>(&mut self, vector: &GVector<T>, owner: Rank, site: &Site) -> Result<()> {
         match self.under_way[owner.index()].take() {
-            Some(call) => vector.answer(call, ("a ReleaseC alone", Kind::Flush), site).map(drop),
+            Some(call) => vector.shared.answer(call, ("a ReleaseC alone", Kind::Flush), site).map(drop),
             None => Ok(()),
         }
     }
@@ -96,7 +97,7 @@ impl Calls {
         let told = told.collect::<Result<Vec<_>>>()?;
         told.into_iter()
             .flatten()
-            .try_for_each(|call| vector.answer(call, ("a note of AURORA_CHECK", Kind::Flush), site).map(drop))
+            .try_for_each(|call| vector.shared.answer(call, ("a note of AURORA_CHECK", Kind::Flush), site).map(drop))
     }
 }
 
@@ -112,20 +113,16 @@ impl<T: Element> Sender<T> for Calls {
         let link = &vector.shared;
         if owner == link.me {
             let stamp = link.modes.check.then(|| link.tidy(|object, cx| self.stamp(owner, object, cx))).flatten();
-            let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window }, stamp: None };
-            let work = Work::Call { id: CallId(0), asked };
             link.wait_on(VectorWait::Gate, site, |object, cx| {
-                object.by_itself(&work, cx, |object, cx| {
-                    let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
-                    let noted = done.and_then(|done| {
-                        if let Some(stamp) = stamp.as_deref().filter(|_| done) {
-                            let by = (owner, object.comes_after(self.window));
-                            object.note_batch(by, Some(stamp), op, batch.bytes(), cx)?;
-                        }
-                        Ok(done)
-                    });
-                    noted.map(|done| done.then_some(())).transpose()
-                })
+                let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
+                let noted = done.and_then(|done| {
+                    if let Some(stamp) = stamp.as_deref().filter(|_| done) {
+                        let by = (owner, object.comes_after(self.window));
+                        object.note_batch(by, Some(stamp), op, batch.bytes(), cx)?;
+                    }
+                    Ok(done)
+                });
+                noted.map(|done| done.then_some(())).transpose()
             })?;
             batch.clear();
             return Ok(());
@@ -237,7 +234,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
+        self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(true, window, cx))?;
         let (reason, under_way) = (Reason::new("ReleaseC alone", Kind::Flush, &site), vec![None; self.shared.size]);
         let number = if self.shared.modes.check { self.shared.tidy(|object, _| object.next_alone()) } else { 0 };
         let alone = check::Alone { number, opened: site.clone().clipped() };

@@ -1,18 +1,17 @@
 //! `ReleaseC` of all ranks together: an owner applies a batch once earlier scopes of that part are completed.
 
-use super::protocol::ReleaseScope;
+use super::message::Written;
 use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Apply, Element};
-use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
-use crate::kernel::Reason;
 use crate::ops::{self, Op, OpId};
+use crate::scope::{Entered, Opening, Rule};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::waits::VectorWait;
+use crate::vector::machine::VectorWork;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::marker::PhantomData;
@@ -22,26 +21,19 @@ const NAME: &str = "ReleaseC";
 /// A collective ReleaseC: buffers, and the batches sent to each owner.
 pub struct Together<T, O> {
     buffers: Buffers<T>,
-    sent: Batches,
+    scope: Entered,
+    /// The owners of this node fold this rank's partial copy at the end.
+    partial: bool,
     op: Option<OpId>,
     operation: PhantomData<O>,
 }
-
-struct Batches {
-    scope: ReleaseScope,
-    /// By owners.
-    sent: Vec<u64>,
-}
-
-/// Batches that one owner may have unapplied before a writer waits: this bounds memory on both sides.
-const AHEAD: usize = 8;
 
 impl<T: Element, O> Buffered for Together<T, O> {
     type Operation = O;
 
     #[inline]
     fn parts(&mut self) -> (&mut Buffers<T>, &mut dyn Sender<T>) {
-        (&mut self.buffers, &mut self.sent)
+        (&mut self.buffers, &mut self.scope)
     }
 
     #[inline]
@@ -53,7 +45,7 @@ impl<T: Element, O> Buffered for Together<T, O> {
 impl<T: Element, O> Together<T, O> {
     /// At the end of the scope the owners of this node fold this rank's partial copy, which is final.
     pub(crate) fn end_with_partial(&mut self) {
-        self.sent.scope.partial = true;
+        self.partial = true;
     }
 
     /// Changes this rank's own block in place, if batches of this scope may be applied now. Else returns false.
@@ -65,12 +57,12 @@ impl<T: Element, O> Together<T, O> {
     ) -> Result<bool> {
         // Serves other ranks' batches, for which this rank is not woken.
         vector.shared.look();
-        let epoch = self.sent.scope.epoch;
+        let epoch = self.scope.epoch;
         vector.shared.on(site, |object, cx| object.merge_own(epoch, |own| merge(bytemuck::cast_slice_mut(own)), cx))
     }
 }
 
-impl<T: Element> Sender<T> for Batches {
+impl<T: Element> Sender<T> for Entered {
     fn send(
         &mut self,
         vector: &GVector<T>,
@@ -79,31 +71,11 @@ impl<T: Element> Sender<T> for Batches {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()> {
-        let Batches { scope, sent } = self;
-        let (_call, seq) = (vector.shared.call(scope.reason.action), sent[owner.index()]);
-        // Serves other ranks' batches, for which this rank is not woken.
-        vector.shared.look();
-        let room = if owner == vector.shared.me { VectorWait::OwnRoom } else { VectorWait::Room(owner) };
-        vector.shared.wait_on(room, site, |object, cx| {
-            if let Err(fault) = cx.sound() {
-                return Some(Err(fault));
-            }
-            if object.flush.outstanding[owner.index()] >= AHEAD {
-                object.awaited_scopes = (scope.opening.window, scope.epoch - 1);
-                if owner != cx.me() {
-                    cx.out.nudge(owner);
-                }
-                return None;
-            }
-            if owner == cx.me() {
-                object.apply_own((scope.epoch, seq), op, batch.bytes(), cx);
-                batch.clear();
-            } else {
-                object.send_batch((scope, seq), owner, op, batch.take(), cx);
-            }
-            Some(Ok(()))
-        })?;
-        sent[owner.index()] += 1;
+        if owner != vector.shared.me {
+            return vector.shared.send_batch(self, (owner, true), Written::from(op), || batch.take().into(), site);
+        }
+        vector.shared.apply_own(self, true, (VectorWork::Batch(op), batch.bytes()), site)?;
+        batch.clear();
         Ok(())
     }
 }
@@ -116,16 +88,15 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        let Batches { scope, sent } = &self.sent;
-        let last = self.buffers.take_all();
+        let (scope, partial, last) = (&mut self.scope, self.partial, self.buffers.take_all());
         vector.shared.on(site, |object, cx| {
             if last.iter().any(Option::is_some) {
                 cx.sound()?;
             }
-            object.end_release(scope, sent, last, cx);
+            object.end_release(scope, partial, last, cx);
             Ok(())
         })?;
-        if checked { vector.await_end(scope, site) } else { Ok(()) }
+        if checked { vector.shared.await_end(&self.scope, site) } else { Ok(()) }
     }
 
     fn abandon(&mut self, _: &GVector<T>) {}
@@ -193,16 +164,6 @@ impl<T: Element> GVector<T> {
         self.open_together_with(Window::WHOLE, Site::here())
     }
 
-    /// Waits until all ranks have ended a scope that this rank has ended, and all its writes are applied.
-    pub(crate) fn await_end(&self, scope: &ReleaseScope, site: &Site) -> Result<()> {
-        let (epoch, window) = (scope.epoch, scope.opening.window);
-        self.shared.wait_on(VectorWait::Settle, site, |object, cx| {
-            object.awaited_scopes = (window, epoch);
-            object.acquire(window, cx);
-            cx.frame.sound_if(object.ledger.is_settled(epoch))
-        })
-    }
-
     /// The caller has exclusive use of the window.
     pub(crate) fn open_together_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
         self.open_together(Some(self.know::<O>(&site)?), window, site)
@@ -244,16 +205,8 @@ impl<T: Element> GVector<T> {
         opening: Opening,
         site: &Site,
     ) -> Result<Together<T, O>> {
-        let (op, window) = (opening.op, opening.window);
-        let epoch = self.shared.wait_on(VectorWait::Lead, site, |object, cx| match cx.usable(true, window) {
-            Err(error) => Some(Err(error)),
-            Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
-            Ok(()) => Some(object.enter(opening.clone(), cx)),
-        })?;
-        let reason = Reason::new(name, opening.kind, site);
-        self.shared.tidy(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
-        let sent =
-            Batches { scope: ReleaseScope { epoch, opening, reason, partial: false }, sent: vec![0; self.shared.size] };
-        Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
+        let op = opening.op;
+        let scope = self.shared.enter((name, opening), true, site)?;
+        Ok(Together { buffers: Buffers::new(self), scope, partial: false, op, operation: PhantomData })
     }
 }

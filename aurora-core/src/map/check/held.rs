@@ -29,10 +29,10 @@ pub(in crate::map) struct Held {
 
 impl Held {
     /// `None` unless accesses are checked. `line`: the line of the guard.
-    pub(in crate::map) fn begin<K, V>(part: &Part<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
+    pub(in crate::map) fn begin<K: MapKey, V: MapValue>(part: &Part<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
         part.check.as_ref()?;
         let origin = Origin::here(line, &cx.core.order);
-        Some(Held { epoch: part.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
+        Some(Held { epoch: part.scopes.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
     }
 
     /// The program may change these entries from now on.

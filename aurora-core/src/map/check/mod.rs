@@ -22,8 +22,7 @@ use crate::ids::Epoch;
 use crate::kernel::message::malformed;
 use crate::object::Cx;
 use crate::ops::OpId;
-use crate::race::{Access, AccessKind, By, Moment, Opened, Origin, Party, Released, Scope, Shadow, Time};
-use crate::window::Window;
+use crate::race::{Access, AccessKind, By, Moment, Opened, Origin, Party, Scope, Shadow};
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::collections::HashMap;
@@ -39,7 +38,6 @@ pub(super) struct Checker {
     shadow: Shadow,
     /// By places: the keys as errors name them.
     names: HashMap<usize, String>,
-    released: Released,
 }
 
 /// The kind of an access, and its scope.
@@ -94,7 +92,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             return Ok(());
         }
         let origin = Origin::here(line, &cx.core.order);
-        self.note_request((cx.me(), self.ledger.epoch), &origin, request, payload, cx)
+        self.note_request((cx.me(), self.scopes.ledger.epoch), &origin, request, payload, cx)
     }
 
     fn note_request(
@@ -162,11 +160,11 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             cx.fail_job(malformed(from));
             return Err(malformed(from));
         };
-        let Some(check) = &self.check else {
+        if self.check.is_none() {
             return Ok(());
-        };
-        let before = check.released.before(epoch, Window::WHOLE, |epoch| self.ledger.is_settled(epoch));
-        let opened = self.ledger.opening_of(from, epoch).map(Opened::from);
+        }
+        let before = self.scopes.released_before(epoch);
+        let opened = self.scopes.ledger.opening_of(from, epoch).map(Opened::from);
         for (origin, is_put, place) in notes.into_iter() {
             let kind = if is_put { None } else { op }.map_or(AccessKind::Write, AccessKind::Update);
             let how = How { kind, scope: Scope::Together(epoch), opened: opened.clone() };
@@ -174,22 +172,6 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             self.note((from, epoch - 1), &Origin { time, ..origin }, how, vec![place], cx)?;
         }
         Ok(())
-    }
-
-    /// Notes that a rank has ended its part of a scope, and releases its earlier accesses.
-    pub(super) fn released(&mut self, epoch: Epoch, time: Option<&Time>) {
-        if let (Some(check), Some(time)) = (&mut self.check, time) {
-            check.released.add(epoch, Window::WHOLE, time, |epoch| self.ledger.is_settled(epoch));
-        }
-    }
-
-    /// Orders the next accesses of this rank's program after the completed scopes.
-    pub(super) fn acquire(&mut self, cx: &mut Cx<'_>) {
-        let ledger = &self.ledger;
-        if let Some(check) = &mut self.check {
-            let over = |epoch| epoch <= ledger.epoch && ledger.is_settled(epoch);
-            check.released.acquire(Window::WHOLE, over, &mut cx.core.order);
-        }
     }
 
     /// All ranks have met: no earlier access races with a later one.

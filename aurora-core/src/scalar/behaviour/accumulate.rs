@@ -4,7 +4,7 @@ use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::Site;
 use crate::error::Result;
 use crate::ops::{self, Op};
-use crate::scalar::scopes::{ACCUMULATE, opening};
+use crate::scalar::protocol::{ACCUMULATE, Protocol};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
@@ -59,7 +59,8 @@ impl<T: ScalarValue> GScalar<T> {
         let site = Site::here();
         let [apply, _] = encoded::<T, O>();
         self.shared.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
-        let entered = self.enter((ACCUMULATE, true), opening(ACCUMULATE, &site).with_op::<O>(), &site)?;
+        let entered =
+            self.shared.enter((ACCUMULATE, Protocol::Accumulate.opening(&site).with_op::<O>()), true, &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))
     }
 }

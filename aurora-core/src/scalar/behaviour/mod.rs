@@ -14,14 +14,11 @@ pub use release::Last;
 
 use crate::Site;
 use crate::behaviour::{PutOnly, sealed};
-use crate::epoch::Opening;
 use crate::error::Result;
-use crate::kernel::Reason;
 use crate::object::Guard;
 use crate::ops::Op;
-use crate::scalar::machine::ScalarWait;
-use crate::scalar::{Entered, GScalar, ScalarFn, ScalarValue, decode, encode};
-use crate::stats::Kind;
+use crate::scalar::{GScalar, ScalarFn, ScalarValue, decode, encode};
+use crate::scope::{Entered, ScopeWait};
 use crate::window::Window;
 use std::marker::PhantomData;
 
@@ -129,8 +126,8 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         if !checked {
             return Ok(());
         }
-        scalar.shared.wait_on(ScalarWait::Settle, &self.site, |object, cx| {
-            let settled = cx.frame.sound_if(object.ledger.settled >= epoch)?;
+        scalar.shared.wait_on(ScopeWait::Settle, &self.site, |object, cx| {
+            let settled = object.scopes.poll_settled((Window::WHOLE, epoch), cx)?;
             object.acquire(cx);
             Some(settled)
         })
@@ -146,16 +143,6 @@ impl<B: ScalarBehaviour> Drop for ScalarScope<'_, B> {
 impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {:?}, opened at {}", B::NAME, self.scalar, self.site)
-    }
-}
-
-impl<T: ScalarValue> GScalar<T> {
-    /// Enters a scope. Waits only if this rank is far ahead of the other ranks.
-    fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
-        let epoch =
-            self.shared.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;
-        let reason = Reason::new(name, Kind::Scalar, site);
-        Ok(Entered { epoch, opening, reason })
     }
 }
 

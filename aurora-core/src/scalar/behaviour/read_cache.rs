@@ -4,7 +4,7 @@ use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
 use crate::Site;
 use crate::error::Result;
 use crate::scalar::machine::ScalarWait;
-use crate::scalar::scopes::{READ_CACHE, opening};
+use crate::scalar::protocol::{Protocol, READ_CACHE};
 use crate::scalar::{GScalar, ScalarValue};
 use std::ops::Deref;
 
@@ -47,7 +47,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn read_cache(&self) -> Result<ScalarReadCache<'_, T>> {
         let site = Site::here();
-        let entered = self.enter((READ_CACHE, false), opening(READ_CACHE, &site), &site)?;
+        let entered = self.shared.enter((READ_CACHE, Protocol::ReadCache.opening(&site)), false, &site)?;
         let epoch = entered.epoch;
         self.shared.on(&site, |object, cx| {
             object.come_to_scalar(&entered, cx);

@@ -2,15 +2,15 @@
 
 use super::{ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::digest;
-use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::ops::{self, Max, Min, Op, OpId, Sum};
 use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
-use crate::scalar::scopes::{READ_MOSTLY, opening};
-use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
+use crate::scalar::protocol::{Protocol, READ_MOSTLY};
+use crate::scalar::{Atomic, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
+use crate::scope::{Entered, Opening};
 use crate::{Error, Site};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn read_mostly(&self) -> Result<ReadMostly<'_, T>> {
         let site = Site::here();
-        self.open_mostly(None, opening(READ_MOSTLY, &site), site)
+        self.open_mostly(None, Protocol::ReadMostly.opening(&site), site)
     }
 
     /// Collective, also at its end. Opens a [`ReadMostly`](GScalar::read_mostly) with an associative and commutative
@@ -97,11 +97,11 @@ impl<T: ScalarValue> GScalar<T> {
         let (site, [apply, combine]) = (Site::here(), encoded::<T, O>());
         let offered = Offered { op: OpId::of::<O>(), apply, combine };
         self.shared.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
-        self.open_mostly(Some(offered), opening(READ_MOSTLY, &site).with_op::<O>(), site)
+        self.open_mostly(Some(offered), Protocol::ReadMostly.opening(&site).with_op::<O>(), site)
     }
 
     fn open_mostly<O>(&self, offered: Option<Offered>, opening: Opening, site: Site) -> Result<ReadMostly<'_, T, O>> {
-        let entered = self.enter((READ_MOSTLY, false), opening, &site)?;
+        let entered = self.shared.enter((READ_MOSTLY, opening), false, &site)?;
         let replica = self.shared.on(&site, |object, cx| {
             let replica = object.replicate(entered.epoch, offered);
             object.come_to_scalar(&entered, cx);
@@ -214,7 +214,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let reply = scalar.request((request, Some(after)), operand, action, &site)?;
         let NumberedReply { number, old, new } =
             NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
-        scalar.shared.tidy(|object, cx| object.learn(*epoch, (number, after), new, cx));
+        scalar.shared.tidy(|object, _| object.learn(*epoch, (number, after), new));
         scalar.decoded(old, &site)
     }
 

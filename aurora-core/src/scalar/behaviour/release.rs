@@ -3,7 +3,7 @@
 use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
 use crate::Site;
 use crate::error::Result;
-use crate::scalar::scopes::{RELEASE, opening};
+use crate::scalar::protocol::{Protocol, RELEASE};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
@@ -53,7 +53,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ScalarReleaseC<'_, T>> {
         let site = Site::here();
-        let entered = self.enter((RELEASE, true), opening(RELEASE, &site), &site)?;
+        let entered = self.shared.enter((RELEASE, Protocol::ReleaseC.opening(&site)), true, &site)?;
         Ok(ScalarScope::open(self, site, entered, Last { value: None, of: PhantomData }, true))
     }
 }

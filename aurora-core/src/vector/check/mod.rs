@@ -2,8 +2,9 @@
 //!
 //! Every access goes through the kernel of the elements' owner, which notes it. A request carries a [`Stamp`] of its
 //! rank; the writes in a batch carry [`Lines`]. The time that a scope releases at its end travels with the messages
-//! that announce the end ([`Vector::released`]). A rank acquires it when it has waited for that end
-//! ([`Vector::acquire`]). A slice that the program holds is noted when it is given back ([`Held`]).
+//! that announce the end. A rank acquires it when it has waited for that end
+//! ([`acquire`](crate::scope::Scopes::acquire)). A slice that the program holds is noted when it is given back
+//! ([`Held`]).
 
 mod held;
 mod lines;
@@ -17,7 +18,7 @@ use crate::error::Raced;
 use crate::ids::Epoch;
 use crate::object::Cx;
 use crate::ops::OpId;
-use crate::race::{Access, AccessKind, By, Moment, Opened, Origin, Party, Past, Released, Scope, Shadow, Time};
+use crate::race::{Access, AccessKind, By, Moment, Opened, Origin, Party, Past, Scope, Shadow, Time};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -32,7 +33,6 @@ pub(crate) const ALONE: &str = "ReleaseC alone";
 pub(crate) struct Checker {
     /// The last accesses to its own block.
     shadow: Shadow,
-    released: Released,
     /// The elements that this rank and its neighbours have shown each other, by global indices.
     shown: Vec<Past>,
     /// The number of this rank's last ReleaseC alone.
@@ -92,9 +92,9 @@ impl Vector {
         let Some(check) = &mut self.check else {
             return Ok(());
         };
-        let own = self.dist.range(self.ledger.me());
+        let own = self.dist.range(self.scopes.ledger.me());
         let shown: Vec<_> = stamp.shown.iter().filter_map(|past| past.within(&own)).collect();
-        let (owner, since) = (self.ledger.me(), stamp.since.unwrap_or(stamp.at));
+        let (owner, since) = (self.scopes.ledger.me(), stamp.since.unwrap_or(stamp.at));
         let by = By { rank: from, owner, since, at: stamp.at, time: &stamp.time, epoch, shown: &shown };
         let access = Access { kind, scope, line: &stamp.line, opened: stamp.opened.as_ref() };
         let found = check.shadow.access(&by, &access, ranges);
@@ -133,7 +133,7 @@ impl Vector {
     /// The last scope that an access of this rank to a part comes after.
     pub(crate) fn comes_after(&self, window: Window) -> Epoch {
         // While a scope of a part is open, scopes of other parts may be open too.
-        if window.is_whole() { self.ledger.epoch } else { self.ledger.predecessor() }
+        if window.is_whole() { self.scopes.ledger.epoch } else { self.scopes.ledger.predecessor() }
     }
 
     /// Notes the writes of a batch that is applied. `stamp`: the stamp of the request, none in collective scopes.
@@ -160,11 +160,15 @@ impl Vector {
                 // Two ranks that write one page element between two syncs race, as ranks without a scope do.
                 match self.pages.as_ref().filter(|pages| pages.epoch() == epoch) {
                     Some(pages) => (Scope::None, epoch - 1, Some(pages.opened())),
-                    None => (Scope::Together(epoch), epoch - 1, self.ledger.opening_of(from, epoch).map(Opened::from)),
+                    None => (
+                        Scope::Together(epoch),
+                        epoch - 1,
+                        self.scopes.ledger.opening_of(from, epoch).map(Opened::from),
+                    ),
                 }
             }
         };
-        let before = stamp.is_none().then(|| self.released_before(epoch));
+        let before = stamp.is_none().then(|| self.scopes.released_before(epoch));
         let lines = Lines::decode(batch.lines());
         let mut runs = batch.runs(0).into_iter().map(|(run, _)| run);
         let mut rest = runs.next();
@@ -210,31 +214,6 @@ impl Vector {
         let check = self.check.get_or_insert_default();
         check.alone += 1;
         check.alone
-    }
-
-    /// Notes that a rank has ended or announced its part of a scope, and releases its earlier accesses.
-    pub(crate) fn released(&mut self, epoch: Epoch, window: Window, time: Option<&Time>) {
-        if let (Some(check), Some(time)) = (&mut self.check, time) {
-            check.released.add(epoch, window, time, |epoch| self.ledger.is_settled(epoch));
-        }
-    }
-
-    /// Orders the next accesses of this rank's program after the completed scopes of a part.
-    pub(crate) fn acquire(&mut self, window: Window, cx: &mut Cx<'_>) {
-        let ledger = &self.ledger;
-        if let Some(check) = &mut self.check {
-            let over = |epoch| epoch <= ledger.epoch && ledger.is_settled(epoch);
-            check.released.acquire(window, over, &mut cx.core.order);
-        }
-    }
-
-    /// The time that earlier scopes of the same part have released.
-    fn released_before(&self, epoch: Epoch) -> Time {
-        let before = |check: &Checker| {
-            let window = self.ledger.scope_of(epoch).0;
-            check.released.before(epoch, window, |epoch| self.ledger.is_settled(epoch))
-        };
-        self.check.as_deref().map_or_else(Time::default, before)
     }
 
     /// Notes that a neighbour, at this moment, and this rank have shown each other these elements.

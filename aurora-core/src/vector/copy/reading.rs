@@ -87,7 +87,7 @@ fn read_from_others<T: Element>(
             })?;
             meanwhile()?;
             others.iter().zip(asked).try_for_each(|(piece, asked)| {
-                piece.vector.answer(asked.hand_over(), ("distmemcpy", Kind::Copy), &piece.site).map(drop)
+                piece.vector.shared.answer(asked.hand_over(), ("distmemcpy", Kind::Copy), &piece.site).map(drop)
             })
         },
     )

@@ -95,7 +95,7 @@ fn write_to_others<T: Element>(pieces: &[Piece<'_, T, &[T]>], meanwhile: impl Fn
 /// Bytes of one piece. An owner buffers a piece until it is whole, so that no rank sees half an element. A piece of
 /// this size is still in the processor's cache when it is copied into the block, and its memory serves the next one.
 const AT_ONCE: usize = 256 << 10;
-const AHEAD: usize = 4 * AT_ONCE;
+const UNDER_WAY: usize = 4 * AT_ONCE;
 
 /// A copy from local memory to other ranks, piece by piece.
 struct Writing<'a, T: Element> {
@@ -179,7 +179,7 @@ impl<'a, T: Element> Writing<'a, T> {
         let lane = &mut self.owners[owner];
         while let Some(piece) = self.pieces[lane.left.clone()].first() {
             let bytes = size_of_val(piece.memory);
-            if lane.ahead > 0 && lane.ahead + bytes > AHEAD {
+            if lane.ahead > 0 && lane.ahead + bytes > UNDER_WAY {
                 return;
             }
             let reason = Reason::new("distmemcpy", Kind::Copy, &piece.site);

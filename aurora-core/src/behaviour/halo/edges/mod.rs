@@ -14,13 +14,13 @@ mod surroundings;
 use self::surroundings::{ByMessage, Surroundings};
 use crate::behaviour::halo::geometry::Halo;
 use crate::behaviour::halo::message::HaloMessage;
-use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{Shortage, Storage, zeros};
 use crate::object::{Cx, Place};
 use crate::race::AccessKind;
+use crate::scope::{Opening, Scopes, Served};
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
@@ -78,7 +78,7 @@ impl Edges {
 impl Vector {
     /// The memory of the HaloCache of `epoch`, made on first mention. A neighbour may have made it for another halo.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
-        let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
+        let (dist, me, element, fresh) = (&self.dist, self.scopes.ledger.me(), self.block.element, self.fresh.clone());
         let Edges { halos, spare, .. } = &mut self.halo;
         halos.entry(epoch).or_insert_with(|| {
             let spare = spare.take_if(|spare| spare.halo == halo).and_then(Surroundings::anew);
@@ -89,7 +89,7 @@ impl Vector {
     /// True if an edge of `len` bytes is expected.
     fn admits(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, len: usize) -> bool {
         let Exchange { epoch, number } = exchange;
-        if epoch > self.ledger.epoch
+        if epoch > self.scopes.ledger.epoch
             && number == 0
             && let Some(halo) = halo
         {
@@ -111,7 +111,7 @@ impl Vector {
 impl Vector {
     /// Takes the next step of memory for the HaloCache that is entered next, between scopes; false once all is taken.
     pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
-        let epoch = self.ledger.epoch + 1;
+        let epoch = self.scopes.ledger.epoch + 1;
         let surroundings = self.surroundings(epoch, halo);
         if surroundings.halo != halo {
             // Entering will report the mismatch.
@@ -126,7 +126,7 @@ impl Vector {
     /// Enters a HaloCache whose memory is taken.
     pub(crate) fn enter_halo(&mut self, opening: &Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let epoch = self.enter(opening.clone(), cx)?;
-        let Vector { ledger, halo: edges, .. } = self;
+        let Vector { scopes: Scopes { ledger, .. }, halo: edges, .. } = self;
         let record = ledger.record(epoch);
         record.mine_complete = true;
         for (rank, arrival) in record.from.iter_mut().enumerate() {
@@ -168,7 +168,7 @@ impl Vector {
             }
             Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
         }
-        self.has_changed = true;
+        self.scopes.has_changed = true;
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Vector {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        let Vector { ledger, halo: edges, block, .. } = self;
+        let Vector { scopes: Scopes { ledger, .. }, halo: edges, block, .. } = self;
         let halo = edges.halos.get_mut(&edges.current)?;
         let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
         is_complete.then(|| Ok(halo.complete(block.element)))
@@ -238,7 +238,7 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) {
         if let Some((opening, _)) = &entry {
-            self.opened(from, epoch, opening, cx);
+            self.scopes.opened(from, epoch, opening, cx);
         }
         let asked = entry.as_ref().map(|(_, halo)| *halo);
         let is_here = match payload {
@@ -251,7 +251,7 @@ impl Vector {
         if !cx.is_sound() {
             return;
         }
-        let Vector { halo: edges, ledger, .. } = self;
+        let Vector { halo: edges, scopes: Scopes { ledger, .. }, .. } = self;
         let Some(halo) = edges.halos.get_mut(&epoch) else {
             if epoch > ledger.epoch {
                 cx.fail_job(malformed(from));
@@ -274,7 +274,7 @@ impl Vector {
         if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }
-        self.has_changed = true;
+        self.scopes.has_changed = true;
     }
 }
 

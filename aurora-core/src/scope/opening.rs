@@ -37,9 +37,16 @@ pub(crate) struct Opening {
     detail: Cow<'static, str>,
     pub(crate) op: Option<OpId>,
     pub(crate) rule: Rule,
+    /// The protocol of the scope, if its object has several: a number of the object's own.
+    pub(crate) protocol: u8,
     pub(crate) kind: Kind,
     pub(crate) window: Window,
     pub(crate) site: Site,
+}
+
+/// The article in front of the name of a scope.
+pub(super) fn article(name: &str) -> &'static str {
+    if name.starts_with('A') { "an" } else { "a" }
 }
 
 impl From<&Opening> for Opened {
@@ -52,7 +59,11 @@ impl Opening {
     /// An opening of the whole object, without an operation.
     pub(crate) fn new(name: &'static str, kind: Kind, rule: Rule, site: &Site) -> Self {
         let (name, detail, site) = (Cow::Borrowed(name), Cow::Borrowed(""), site.clone().clipped());
-        Opening { name, detail, op: None, rule, kind, window: Window::WHOLE, site }
+        Opening { name, detail, op: None, rule, protocol: 0, kind, window: Window::WHOLE, site }
+    }
+
+    pub(crate) fn by(self, protocol: u8) -> Self {
+        Opening { protocol, ..self }
     }
 
     pub(crate) fn of(self, window: Window) -> Self {
@@ -98,7 +109,7 @@ impl Opening {
 
     pub(crate) fn claim(&self, rank: Rank, object: &ObjectName) -> Claim {
         let Opening { name, detail, window, .. } = self;
-        let article = if name.starts_with('A') { "an" } else { "a" };
+        let article = article(name);
         let action = match self.rule {
             Rule::Met => format!("{name} {window}{object}"),
             Rule::EndedInSteps if !detail.is_empty() => {

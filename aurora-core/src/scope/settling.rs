@@ -1,12 +1,12 @@
 //! The time at which an epoch is `settled`, and the ranks that it waits for until then.
 
-use super::{Ledger, REMEMBERED};
-use crate::epoch::{Opening, Rule};
+use super::ledger::REMEMBERED;
+use super::{Ledger, Opening, Rule};
 use crate::ids::Epoch;
 use crate::window::Window;
 use aurora_net::Rank;
 
-impl Ledger {
+impl<A: Clone + Default> Ledger<A> {
     /// Settles an epoch to which nothing is missing; returns its rule.
     pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Rule)> {
         let epoch = self.unsettled(self.epoch).find(|epoch| self.is_ripe(*epoch))?;
@@ -124,7 +124,7 @@ impl Ledger {
                     // Batches to itself, which may be parked behind another scope's guard.
                     record.mine_complete && !applied
                 } else {
-                    !arrival.complete || arrival.said.list_follows != arrival.list_came || !applied
+                    !arrival.complete || !applied
                 }
             }
         })
@@ -133,13 +133,9 @@ impl Ledger {
     /// The other ranks that have not announced or ended their part of an epoch. Parked batches are no reason to wait.
     pub(crate) fn awaited(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let (record, over) = (self.records.get(&epoch), self.is_settled(epoch));
-        self.me.others(self.size).filter(move |rank| {
-            !over
-                && record.is_none_or(|record| {
-                    let arrival = &record.from[rank.index()];
-                    !arrival.complete || arrival.said.list_follows != arrival.list_came
-                })
-        })
+        self.me
+            .others(self.size)
+            .filter(move |rank| !over && record.is_none_or(|record| !record.from[rank.index()].complete))
     }
 
     /// True if the batches of a rank may be applied. In an ordered scope the batches of all ranks before it come first.
@@ -159,13 +155,5 @@ impl Ledger {
         let mine = record.filter(|record| !record.mine_complete).map(|_| self.me);
         let others = record.into_iter().flat_map(move |_| self.awaited(epoch));
         others.chain(mine).filter(move |rank| *rank < of)
-    }
-
-    /// The ranks whose blocks have not arrived, or lack earlier writes.
-    pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
-        let record = self.records.get(&epoch);
-        self.me.others(self.size).filter(move |rank| {
-            record.is_none_or(|record| !record.from[rank.index()].arrived || !record.is_final(*rank))
-        })
     }
 }

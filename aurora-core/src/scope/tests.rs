@@ -1,8 +1,12 @@
 //! The ranks that an epoch waits for, and the time at which it is `settled`.
 
+use super::ledger::REMEMBERED;
 use super::*;
 use crate::Site;
+use crate::ids::Epoch;
 use crate::stats::Kind;
+use crate::window::Window;
+use aurora_net::Rank;
 
 const FIRST: Epoch = 1;
 

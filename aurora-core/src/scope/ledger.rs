@@ -11,24 +11,13 @@
 //! of another part, which may be open around it on every rank. Loads are `settled` in their order: a rank that enters
 //! a load waits for it, so a load never waits for something later in the program.
 
-mod early;
-mod ends;
-mod opening;
-mod record;
-mod settling;
-#[cfg(test)]
-mod tests;
-
-pub(crate) use ends::{Ends, defer_lost_writes};
-pub(crate) use opening::{Opening, Rule};
-pub(crate) use record::{Announced, Arrival, Record};
-
+use super::early::EpochSet;
+use super::{Opening, Record};
 use crate::Error;
 use crate::error::{Claim, ObjectName};
 use crate::ids::Epoch;
 use crate::window::Window;
 use aurora_net::Rank;
-use early::EpochSet;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A rank that has ended this number of scopes of one object, of all parts together, that are not `settled`, waits in
@@ -38,31 +27,31 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
 /// The number of openings under [`Rule::Neighbours`] that are remembered after their end.
-const REMEMBERED: usize = 64;
+pub(super) const REMEMBERED: usize = 64;
 
-type Disagreement = (Rank, Box<Opening>);
+pub(super) type Disagreement = (Rank, Box<Opening>);
 
 /// The state of all epochs that are not `settled`.
 #[derive(Debug)]
-pub(crate) struct Ledger {
-    me: Rank,
-    size: usize,
+pub(crate) struct Ledger<A = ()> {
+    pub(super) me: Rank,
+    pub(super) size: usize,
     /// Scopes that this rank has entered.
     pub(crate) epoch: Epoch,
     /// All epochs up to this one are complete.
     pub(crate) settled: Epoch,
     /// Later epochs that are complete.
-    early: EpochSet,
-    records: BTreeMap<Epoch, Record>,
+    pub(super) early: EpochSet,
+    pub(super) records: BTreeMap<Epoch, Record<A>>,
     /// By ranks: the last scope that the rank is known to have entered.
-    entered: Vec<Epoch>,
+    pub(super) entered: Vec<Epoch>,
     /// Ended scopes under [`Rule::Neighbours`]: a rank that is no neighbour may name another opening later.
-    without_some: VecDeque<(Epoch, Opening)>,
+    pub(super) without_some: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
 }
 
-impl Ledger {
+impl<A: Clone + Default> Ledger<A> {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
         let (records, without_some) = (BTreeMap::new(), VecDeque::new());
         let (early, entered) = (EpochSet::default(), vec![0; size]);
@@ -74,35 +63,29 @@ impl Ledger {
     }
 
     /// The record of an epoch, made on first mention.
-    pub(crate) fn record(&mut self, epoch: Epoch) -> &mut Record {
+    pub(crate) fn record(&mut self, epoch: Epoch) -> &mut Record<A> {
         let size = self.size;
-        self.records.entry(epoch).or_insert_with(|| Record {
-            mine: None,
-            mine_complete: false,
-            from: vec![Arrival::default(); size],
-            marks: vec![0; size],
-        })
+        self.records.entry(epoch).or_insert_with(|| Record::new(size))
     }
 
-    pub(crate) fn find(&self, epoch: Epoch) -> Option<&Record> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = Rank> + use<A> {
+        self.me.others(self.size)
+    }
+
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Record<A>> {
+        self.records.values()
+    }
+
+    pub(crate) fn find(&self, epoch: Epoch) -> Option<&Record<A>> {
         self.records.get(&epoch)
     }
 
-    pub(crate) fn find_mut(&mut self, epoch: Epoch) -> Option<&mut Record> {
+    pub(crate) fn find_mut(&mut self, epoch: Epoch) -> Option<&mut Record<A>> {
         self.records.get_mut(&epoch)
     }
 
-    /// The number of loads for which the list of a rank's write marks is here before its announcement.
-    pub(crate) fn lists_ahead(&self, of: Rank) -> usize {
-        let ahead = |record: &&Record| {
-            let arrival = &record.from[of.index()];
-            arrival.list_came && !arrival.complete
-        };
-        self.records.values().filter(ahead).count()
-    }
-
     /// Enters the next scope. Fails with a rank whose opening differs.
-    fn enter(&mut self, opening: Opening) -> Result<Epoch, Disagreement> {
+    pub(super) fn enter(&mut self, opening: Opening) -> Result<Epoch, Disagreement> {
         self.epoch += 1;
         let epoch = self.epoch;
         self.last = Some(opening.clone());
@@ -112,7 +95,7 @@ impl Ledger {
     }
 
     /// Records the opening of another rank. Fails with an opening that differs: this rank's or a third rank's.
-    fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
+    pub(super) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
         let me = self.me;
         self.has_entered(from, epoch);
         if self.is_settled(epoch) {
@@ -204,19 +187,19 @@ impl Ledger {
     }
 
     pub(crate) fn last_claim(&self, object: &ObjectName) -> Claim {
-        Self::claim_of(self.me, self.last.as_ref(), object)
+        claim_of(self.me, self.last.as_ref(), object)
     }
+}
 
-    /// The last action of a rank, in words.
-    pub(crate) fn claim_of(rank: Rank, last: Option<&Opening>, object: &ObjectName) -> Claim {
-        match last {
-            Some(opening) => opening.claim(rank, object),
-            None => Claim {
-                rank,
-                action: format!("has opened no collective scope since it made the {}", object.what),
-                site: object.made_at.clone(),
-            },
-        }
+/// The last action of a rank, in words.
+pub(super) fn claim_of(rank: Rank, last: Option<&Opening>, object: &ObjectName) -> Claim {
+    match last {
+        Some(opening) => opening.claim(rank, object),
+        None => Claim {
+            rank,
+            action: format!("has opened no collective scope since it made the {}", object.what),
+            site: object.made_at.clone(),
+        },
     }
 }
 

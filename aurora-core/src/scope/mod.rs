@@ -1,0 +1,281 @@
+//! The collective scopes of a shared object, and the work that waits for them.
+//!
+//! An object that has scopes is [`Served`], and keeps [`Scopes`]. They hold
+//! - the [`Ledger`], which tells the scopes that this rank and others have entered, and which of them are `settled`;
+//! - the [`Work`] that waits: requests, until earlier scopes are `settled`; batches of writes, until their turn comes;
+//! - the number of batches that each owner has not applied, so that no rank sends too many ([`Shared::send_batch`]);
+//! - in checking mode, the times that ranks have released at the ends of their scopes.
+//!
+//! ```text
+//!  a batch or a request arrives        Shared::enter, send_batch, .. : this rank's program
+//!               |                                  |
+//!               v                                  v
+//!         deliver, work ---- is it due? ----> Served::attempt ---> answer, acknowledgement
+//!               |  not yet                         ^
+//!               v                                  |
+//!             parked ------ advance: a scope is `settled`, or a guard has given its part back
+//! ```
+//!
+//! [`advance`] settles scopes and does parked work for a step of 100 us. Then other objects have their turn.
+
+mod early;
+mod ends;
+mod entered;
+mod ledger;
+mod message;
+mod opening;
+mod record;
+mod settling;
+#[cfg(test)]
+mod tests;
+mod waits;
+mod work;
+
+pub(crate) use entered::{Entered, apply_own, end_here, end_to, send};
+pub(crate) use ledger::{Ledger, SCOPES_AHEAD};
+pub(crate) use message::{ScopeMessage, deliver};
+pub(crate) use opening::{Opening, Rule};
+pub(crate) use record::Record;
+pub(crate) use waits::ScopeWait;
+pub(crate) use work::{Due, Outcome, Then, Work, advance, contain, holds, work};
+
+use crate::Error;
+use crate::error::A_CALL;
+use crate::ids::Epoch;
+use crate::object::{Cx, Malformed, SharedObject};
+use crate::race::{Released, Time};
+use crate::stats::Kind;
+use crate::window::Window;
+use aurora_net::Rank;
+use ends::{Ends, defer_lost_writes};
+use ledger::Disagreement;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::VecDeque;
+use std::time::Instant;
+use work::{Parked, Step};
+
+/// A shared object with collective scopes.
+pub(crate) trait Served: SharedObject + Sized {
+    /// The object's part of a piece of work.
+    type Work;
+    /// The object's part of the header of a batch of writes.
+    type Batch: Serialize + DeserializeOwned;
+    /// The data that the object keeps of each rank in each scope that is not `settled`.
+    type Arrival: Clone + Default;
+
+    /// The behaviour in which operations of the program run for requests of other ranks, as errors call it.
+    const CALLS: &'static str = A_CALL;
+
+    fn scopes(&self) -> &Scopes<Self>;
+    fn scopes_mut(&mut self) -> &mut Scopes<Self>;
+
+    /// Does a piece of work that is due.
+    fn attempt(&mut self, work: &mut Work<Self::Work>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome;
+
+    /// The work of a batch that has arrived in the scope of this opening.
+    ///
+    /// # Errors
+    /// No rank of this build sends such a batch.
+    fn batch(&self, from: Rank, opening: &Opening, batch: Self::Batch) -> Result<Self::Work, Malformed>;
+
+    /// The header of a message about scopes.
+    fn header(message: ScopeMessage<Self::Batch>) -> impl Serialize;
+
+    /// True if an opening can be an opening of this object.
+    fn fits(&self, opening: &Opening) -> bool {
+        opening.window == Window::WHOLE
+    }
+
+    /// This rank enters a scope.
+    fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        self.scopes_mut().enter(opening, cx)
+    }
+
+    /// An epoch is `settled`.
+    fn settled(&mut self, epoch: Epoch, _rule: Rule, _cx: &mut Cx<'_>) {
+        self.scopes_mut().ledger.forget(epoch);
+    }
+
+    /// True if work has to wait until the program gives something back.
+    fn is_lent(&self) -> bool {
+        false
+    }
+}
+
+/// The scopes of one object on one rank.
+pub(crate) struct Scopes<S: Served> {
+    pub(crate) ledger: Ledger<S::Arrival>,
+    /// True if [`advance`] has to look: an epoch may be `settled`, or parked work done.
+    pub(crate) has_changed: bool,
+    pub(crate) step: Step,
+    /// If the calling thread waits for scopes to end: their part of the object, and their last epoch.
+    pub(crate) awaited: (Window, Epoch),
+    parked: VecDeque<Parked<S::Work>>,
+    /// By owners: batches of this rank that the owner has not applied.
+    outstanding: Vec<usize>,
+    /// Checking mode: the times at the ends of scopes.
+    released: Option<Released>,
+    ends: Ends,
+}
+
+impl<S: Served> Scopes<S> {
+    pub(crate) fn new(me: Rank, size: usize, checks: bool) -> Self {
+        Scopes {
+            ledger: Ledger::new(me, size),
+            has_changed: true,
+            step: Step::default(),
+            awaited: (Window::WHOLE, 0),
+            parked: VecDeque::new(),
+            outstanding: vec![0; size],
+            released: checks.then(Released::default),
+            ends: Ends::new(size),
+        }
+    }
+
+    /// The work that waits.
+    pub(crate) fn parked(&self) -> impl ExactSizeIterator<Item = &S::Work> {
+        self.parked.iter().map(|parked| &parked.work.what)
+    }
+
+    /// Enters a scope in the ledger.
+    pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        // Ranks that have entered the scope before may have sent batches that wait for this entry.
+        self.has_changed = true;
+        self.ledger.enter_as(opening, &cx.frame.name).inspect_err(|error| cx.fail(error.clone()))
+    }
+
+    /// Another rank has opened a scope, which must be the same on all ranks.
+    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
+        if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
+            cx.fail(error);
+        }
+    }
+
+    /// This rank has done its part of a scope under [`Rule::Met`].
+    pub(crate) fn end_met(&mut self, epoch: Epoch) {
+        self.ledger.set_settled(epoch);
+        self.ledger.forget(epoch);
+        self.has_changed = true;
+    }
+
+    /// Ready when all earlier scopes of a part are `settled`, so that it may be used (written, if `mutable`).
+    pub(crate) fn poll_usable(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        if let Err(error) = cx.usable(mutable, window) {
+            return Some(Err(error));
+        }
+        if self.ledger.pending(window, self.ledger.epoch).is_none() {
+            self.acquire(window, cx);
+            return Some(Ok(()));
+        }
+        self.awaited = (window, self.ledger.epoch);
+        None
+    }
+
+    /// Ready when a scope of this part is `settled`.
+    pub(crate) fn poll_settled(&mut self, scope: (Window, Epoch), cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        self.awaited = scope;
+        self.acquire(scope.0, cx);
+        cx.frame.sound_if(self.ledger.is_settled(scope.1))
+    }
+
+    /// An owner has applied a batch of this rank.
+    fn has_room(&mut self, owner: Rank) {
+        let outstanding = &mut self.outstanding[owner.index()];
+        *outstanding = outstanding.saturating_sub(1);
+    }
+
+    /// A rank has ended or announced its part of a scope, and releases its earlier accesses.
+    pub(crate) fn released(&mut self, epoch: Epoch, window: Window, time: Option<&Time>) {
+        if let (Some(released), Some(time)) = (&mut self.released, time) {
+            released.add(epoch, window, time, |epoch| self.ledger.is_settled(epoch));
+        }
+    }
+
+    /// Orders the next accesses of this rank's program after the `settled` scopes of a part.
+    pub(crate) fn acquire(&mut self, window: Window, cx: &mut Cx<'_>) {
+        let ledger = &self.ledger;
+        if let Some(released) = &mut self.released {
+            let over = |epoch| epoch <= ledger.epoch && ledger.is_settled(epoch);
+            released.acquire(window, over, &mut cx.core.order);
+        }
+    }
+
+    /// The time that earlier scopes of the same part have released.
+    pub(crate) fn released_before(&self, epoch: Epoch) -> Time {
+        let before = |released: &Released| {
+            let window = self.ledger.scope_of(epoch).0;
+            released.before(epoch, window, |epoch| self.ledger.is_settled(epoch))
+        };
+        self.released.as_ref().map_or_else(Time::default, before)
+    }
+
+    /// The kind under which writes are counted.
+    pub(crate) fn writing(&self) -> Kind {
+        let kind = self.ledger.last.as_ref().filter(|last| last.has_writes()).map(|last| last.kind);
+        kind.unwrap_or(Kind::Flush)
+    }
+
+    /// The object has become faulty. Parked requests are now answered with the fault.
+    pub(crate) fn failed(&mut self, cx: &mut Cx<'_>) {
+        self.has_changed = true;
+        self.step.resume();
+        defer_lost_writes(&self.ledger, cx);
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.step.interrupted()
+    }
+
+    /// Interrupted work goes on.
+    pub(crate) fn handle_timeout(&mut self) {
+        self.has_changed |= self.step.resume();
+    }
+
+    pub(crate) fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
+        self.ends.drop_notice(&self.ledger, cx)
+    }
+}
+
+/// The methods of [`SharedObject`] that the scopes of an object answer.
+macro_rules! answered_by_scopes {
+    () => {
+        fn entered(&self) -> u64 {
+            self.scopes.ledger.epoch
+        }
+
+        fn digest(&self) -> u64 {
+            self.scopes.ledger.entered()
+        }
+
+        fn claim(&self, name: &crate::error::ObjectName, _: aurora_net::Rank) -> crate::error::Claim {
+            self.scopes.ledger.last_claim(name)
+        }
+
+        fn drop_notice(&mut self, cx: &mut crate::object::Cx<'_>) -> Vec<u8> {
+            self.scopes.drop_notice(cx)
+        }
+
+        fn peer_dropped(
+            &mut self,
+            from: aurora_net::Rank,
+            notice: &[u8],
+            cx: &mut crate::object::Cx<'_>,
+        ) -> Result<(), crate::object::Malformed> {
+            crate::scope::peer_dropped(self, (from, notice), cx)
+        }
+    };
+}
+pub(crate) use answered_by_scopes;
+
+/// Another rank has dropped its handle, with this notice.
+pub(crate) fn peer_dropped<S: Served>(
+    object: &mut S,
+    (from, notice): (Rank, &[u8]),
+    cx: &mut Cx<'_>,
+) -> Result<(), Malformed> {
+    let entered = Ends::read(notice, |last| object.fits(last))?;
+    let Scopes { ends, ledger, .. } = object.scopes_mut();
+    ends.peer_dropped((from, entered), ledger, cx);
+    Ok(())
+}
