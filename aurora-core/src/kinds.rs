@@ -42,8 +42,8 @@ pub use crate::scalar::behaviour::{
 };
 
 use crate::element::Element;
+use crate::encoding::ScalarValue;
 use crate::ops::Op;
-use crate::scalar::ScalarValue;
 use std::fmt;
 
 /// `Debug` of a kind shows its name only; `Debug` of the guard shows the rest.

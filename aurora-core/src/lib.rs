@@ -77,6 +77,7 @@ mod config;
 mod digest;
 mod distribution;
 mod element;
+mod encoding;
 mod environment;
 mod error;
 pub mod guide;
@@ -88,6 +89,7 @@ mod map;
 mod memory;
 mod notice;
 pub mod object;
+mod once;
 mod operation;
 pub mod ops;
 mod polls;
@@ -126,18 +128,17 @@ pub use behaviour::{
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::Element;
+pub use encoding::ScalarValue;
 pub use environment::{ByteSize, Check, LaunchInfo, MAX_RANKS, VARIABLES};
-pub use error::{Claim, Error, ErrorKind, ObjectName, Raced, Result, UserError};
+pub use error::{CacheLimit, Claim, Error, ErrorKind, MemoryLimit, ObjectName, Raced, Result, UserError};
 pub use kernel::Usage;
 pub use map::{
     GMap, Lookup, MapEntries, MapIter, MapIterMut, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue,
 };
-pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
+pub use memory::available as available_memory;
 pub use ops::Op;
 pub use run::run;
-pub use scalar::{
-    Atomic, GScalar, ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope, ScalarValue,
-};
+pub use scalar::{Atomic, GScalar, ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};
 pub use site::Site;
 pub use stats::{Cost, Costs, Kind, Stats};
 pub use vector::{

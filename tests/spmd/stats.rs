@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(each_object_has_what_was_done_to_it),
+        Body::of(a_release_alone_and_its_waits_are_flushes).from_ranks(2),
         Body::of(what_belongs_to_objects_and_to_none_is_all),
         Body::of(what_is_sent_arrives),
         Body::of(who_is_late_is_waited_for_where_it_is_missed).from_ranks(2),
@@ -66,6 +67,25 @@ fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
         assert!(costs.keys().all(|kind| may.contains(kind)), "{phase}");
     }
     assert!(phase.objects.len() <= 2, "{phase}");
+    Ok(())
+}
+
+/// One rank writes to all others: its batches, and its waits for their acknowledgements.
+fn a_release_alone_and_its_waits_are_flushes(world: &World) -> Result<()> {
+    let mut written = GVector::<u16>::new(world, 3 * world.size())?;
+    let phase = during(world, || {
+        if world.is_root() {
+            let mut scope = written.release_alone()?;
+            (0..world.size()).try_for_each(|owner| scope.put(3 * owner, 7))?;
+            scope.finish()?;
+        }
+        Ok(())
+    })?;
+    if world.is_root() {
+        let costs = phase.object("GVector<u16> of");
+        check::equal("messages", messages(&costs, Kind::Flush), world.size() as u64 - 1)?;
+        assert!(costs.keys().all(|kind| *kind == Kind::Flush), "{phase}");
+    }
     Ok(())
 }
 

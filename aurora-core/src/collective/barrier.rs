@@ -309,7 +309,8 @@ impl Barrier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{MemoryLimit, Pool};
+    use crate::error::MemoryLimit;
+    use crate::memory::Pool;
     use std::collections::VecDeque;
 
     fn summary(rank: usize, key: u64) -> Summary {

@@ -3,6 +3,7 @@
 mod about;
 mod claim;
 mod kind;
+mod limits;
 mod lists;
 mod raced;
 mod user;
@@ -10,13 +11,13 @@ mod words;
 
 pub use claim::{Claim, ObjectName};
 pub use kind::ErrorKind;
+pub use limits::{CacheLimit, MemoryLimit};
 pub(crate) use lists::clip;
 pub use raced::Raced;
 pub use user::UserError;
 pub(crate) use words::{A_CALL, list, memory};
 
 use crate::Site;
-use crate::memory::{CacheLimit, MemoryLimit};
 use aurora_net::bootstrap::Failure;
 use aurora_net::{Rank, UdpTrouble};
 use lists::{Clipped, first_difference};

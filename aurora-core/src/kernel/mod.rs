@@ -38,6 +38,7 @@ use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, Loans, SharedObject};
+use crate::once::Once;
 use crate::stats::Kind;
 use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
@@ -135,7 +136,7 @@ pub(crate) struct Core {
 }
 
 /// A call of an object, made once. As a `dyn`, so that the code around a call is compiled once.
-type Once<'a> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>);
+type Action<'a> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>);
 
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
@@ -200,12 +201,12 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let (mut call, mut outcome) = (Some(call), None);
-        self.call_once(id, out, &mut |object, cx| outcome = call.take().map(|call| call(object, cx)));
-        outcome
+        let mut once = Once::new(call);
+        self.call_once(id, out, &mut |object, cx| once.run(|call| call(object, cx)));
+        once.outcome()
     }
 
-    fn call_once(&mut self, id: ObjectId, out: &mut Outbox, once: Once<'_>) {
+    fn call_once(&mut self, id: ObjectId, out: &mut Outbox, once: Action<'_>) {
         if let Some(Err(panic)) = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), once) {
             resume_unwind(panic);
         }
@@ -218,13 +219,13 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let (mut call, mut outcome) = (Some(call), None);
-        let returned = self.hand_once(id, out, &mut |object, cx| outcome = call.take().map(|call| call(object, cx)));
-        outcome.filter(|_| returned)
+        let mut once = Once::new(call);
+        let returned = self.hand_once(id, out, &mut |object, cx| once.run(|call| call(object, cx)));
+        once.outcome().filter(|_| returned)
     }
 
     /// False: the call has panicked, or `advance` or `poll_timeout` of the object after it.
-    fn hand_once(&mut self, id: ObjectId, out: &mut Outbox, once: Once<'_>) -> bool {
+    fn hand_once(&mut self, id: ObjectId, out: &mut Outbox, once: Action<'_>) -> bool {
         let me = self.core.me;
         let Some(Err(failure)) = self.call_caught((id, false), out, |call| capture(me, call), once) else {
             return true;
@@ -242,7 +243,7 @@ impl Kernel {
         (id, own): (ObjectId, bool),
         out: &mut Outbox,
         caught: impl FnOnce(&mut dyn FnMut()) -> Result<(), P>,
-        call: Once<'_>,
+        call: Action<'_>,
     ) -> Option<Result<(), P>> {
         let Kernel { core, objects, timers, digests } = self;
         let Entry { frame, machine, share } = objects.get_mut(&id)?;

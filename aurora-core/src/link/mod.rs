@@ -13,6 +13,7 @@ use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::Blocked;
 use crate::memory::HolderTimeout;
+use crate::once::Once;
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
@@ -143,13 +144,10 @@ impl Link {
         site: &Site,
         action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>,
     ) -> Result<R> {
-        let (mut action, mut outcome) = (Some(action), None);
-        self.act_once(site, &mut |kernel, out| {
-            outcome = action.take().map(|action| action(kernel, out)).transpose()?;
-            Ok(())
-        })
-        .map_err(|error| *error)?;
-        Ok(outcome.expect("an action runs once"))
+        let mut once = Once::new(action);
+        let acted = self.act_once(site, &mut |kernel, out| Ok(once.try_run(|action| action(kernel, out))?));
+        acted.map_err(|error| *error)?;
+        Ok(once.expect())
     }
 
     /// Takes a `dyn`, as [`Link::wait_once`] does, so that the code around an action is compiled once, and not again
@@ -181,9 +179,9 @@ impl Link {
 
     /// Does an action even if the job has ended: for cleaning up.
     pub(crate) fn tidy_kernel<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
-        let (mut action, mut outcome) = (Some(action), None);
-        self.tidy_once(&mut |kernel, out| outcome = action.take().map(|action| action(kernel, out)));
-        outcome.expect("an action runs once")
+        let mut once = Once::new(action);
+        self.tidy_once(&mut |kernel, out| once.run(|action| action(kernel, out)));
+        once.expect()
     }
 
     fn tidy_once(&self, action: Action<'_, ()>) {

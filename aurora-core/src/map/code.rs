@@ -2,7 +2,7 @@
 //! front. So a type that reads less or more than it has written is found, and damages nothing behind it.
 
 use super::key::{Lookup, MapKey};
-use crate::scalar::{LEFT_OVER, unreadable};
+use crate::encoding::{LEFT_OVER, unreadable};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::{Any, TypeId};

@@ -5,10 +5,10 @@ use super::key::{Lookup, MapKey, MapValue, hash_of};
 use super::message::Request;
 use super::{GMap, buffer};
 use crate::Site;
+use crate::encoding::cannot_travel;
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
-use crate::scalar::cannot_travel;
 use aurora_net::Rank;
 
 /// The maximum number of keys of a request.

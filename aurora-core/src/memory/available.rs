@@ -1,45 +1,12 @@
 //! The memory that this process may still take: of its machine, and of each control group that contains it.
 
 use super::group::{Group, Room, groups_of, room};
+use crate::error::MemoryLimit;
 use rustix::param::page_size;
 use rustix::process::{Resource, getrlimit};
-use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
-
-/// The pool whose memory is exhausted.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum MemoryLimit {
-    /// The memory of the machine.
-    Machine,
-    /// The memory that a control group allows: its directory, as the rank sees it.
-    ControlGroup(String),
-    /// The address space of the rank's process, which `ulimit -v` (`RLIMIT_AS`) limits.
-    AddressSpace,
-}
-
-impl MemoryLimit {
-    /// A way to do without the memory that is missing.
-    pub(crate) fn advice(&self) -> &'static str {
-        match self {
-            MemoryLimit::Machine | MemoryLimit::ControlGroup(_) => "use more machines, fewer ranks, or less data",
-            MemoryLimit::AddressSpace => "raise that limit before the program starts, use more ranks, or less data",
-        }
-    }
-}
-
-impl fmt::Display for MemoryLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MemoryLimit::Machine => f.write_str("its machine"),
-            MemoryLimit::ControlGroup(dir) => write!(f, "its control group {dir}"),
-            MemoryLimit::AddressSpace => f.write_str("the address space of its process (`ulimit -v`)"),
-        }
-    }
-}
 
 /// A limited amount of memory that processes share.
 #[derive(Clone, PartialEq, Eq, Debug)]

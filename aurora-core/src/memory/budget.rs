@@ -5,18 +5,7 @@
 
 use super::available::Limits;
 use super::meter::LOOKED_AT;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// The limit of a copy of a vector on one rank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum CacheLimit {
-    /// This many bytes, by `AURORA_CACHE_LIMIT` or [`Config::cache_limit`](crate::Config::cache_limit).
-    Set(usize),
-    /// The default: half of the memory that was free, which was this many bytes.
-    HalfOf(usize),
-}
+use crate::error::CacheLimit;
 
 /// This many bytes for each copy; `None`: half of the free memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,22 +29,6 @@ impl Budget {
             // More than all free memory is an `OutOfMemory` when it is taken.
             Some(free) if untaken > free / 2 && untaken <= free => Err(CacheLimit::HalfOf(free)),
             _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for CacheLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::error::memory;
-        match *self {
-            CacheLimit::Set(limit) => write!(f, "more than the {} of AURORA_CACHE_LIMIT", memory(limit)),
-            CacheLimit::HalfOf(free) => {
-                write!(
-                    f,
-                    "more than half of the {} that are free there (AURORA_CACHE_LIMIT sets another limit)",
-                    memory(free)
-                )
-            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The memory that all ranks request at the same moment. Each rank of a node alone would see the same memory free. So
 //! a [`Demand`] travels with a barrier: after it all ranks know the requests to each pool and decide alike.
 
-use super::available::{MemoryLimit, Pool};
+use super::available::Pool;
+use crate::error::MemoryLimit;
 use crate::error::ObjectName;
 use crate::{Error, Site};
 use aurora_net::Rank;

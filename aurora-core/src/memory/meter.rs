@@ -5,10 +5,10 @@
 //! that other ranks and processes have taken by then. A rank that finds too little gets an error and returns the memory
 //! that it has taken.
 
-use super::MemoryLimit;
 use super::available::{Limits, Pool};
 use super::demand::Shortage;
 use crate::element::Element;
+use crate::error::MemoryLimit;
 use std::ops::Range;
 
 /// Smaller arrays are not checked: they come out of the memory that `available.rs` keeps back.

@@ -68,7 +68,7 @@ impl Metered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryLimit;
+    use crate::error::MemoryLimit;
 
     fn metered(len: usize) -> Metered {
         let promised = Array::<u8>::promised(len).map(|array| Arc::new(array) as Arc<dyn Storage>);

@@ -41,9 +41,8 @@ pub(crate) use arriving::{Arriving, Kept, Part, Shown};
 pub(crate) use available::Limits;
 #[cfg(test)]
 pub(crate) use available::Pool;
-pub use available::{MemoryLimit, available};
+pub use available::available;
 pub(crate) use budget::Budget;
-pub use budget::CacheLimit;
 pub(crate) use cells::{Cells, Elements};
 pub(crate) use demand::{Demand, Shortage};
 pub(crate) use direct::Direct;

@@ -10,6 +10,7 @@ use crate::error::{Done, Result};
 use crate::kernel::Kernel;
 use crate::kernel::watch::Blocked;
 use crate::link::Link;
+use crate::once::Once;
 use aurora_net::Outbox;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,14 +21,10 @@ const THERE: &str = "an object lives as long as its handle";
 impl<O: SharedObject> Shared<O> {
     /// Acts on the object, at once, unless the job has ended.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
-        let (mut action, mut outcome) = (Some(action), None);
-        self.deref()
-            .act_on(site, &mut |object, cx| {
-                outcome = action.take().map(|action| action(object.of_kind(), cx)).transpose()?;
-                Ok(())
-            })
-            .map_err(|error| *error)?;
-        Ok(outcome.expect("an action runs once"))
+        let mut once = Once::new(action);
+        let acted = self.act_on(site, &mut |object, cx| Ok(once.try_run(|action| action(object.of_kind(), cx))?));
+        acted.map_err(|error| *error)?;
+        Ok(once.expect())
     }
 
     /// Acts on the object when a guard or handle goes out of scope. Inside a call of this rank, as in an operation of

@@ -8,6 +8,7 @@ use crate::kernel::asking::{Asking, When};
 use crate::kernel::{Core, Kernel};
 use crate::link::Link;
 use crate::object::How;
+use crate::once::Once;
 use crate::stats::Kind;
 use crate::{Element, Error, Site, World, digest, memory};
 use aurora_net::{Endpoint, Outbox, Payload, Rank};
@@ -244,9 +245,9 @@ impl<O: SharedObject> Shared<O> {
     /// Acts on this rank's part of the object, even if the object has failed or the job has ended: for the `Drop` of a
     /// type that holds this handle. The action must not use shared objects.
     pub fn tidy<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
-        let (mut action, mut outcome) = (Some(action), None);
-        self.link.tidy_on(&mut |object, cx| outcome = action.take().map(|action| action(object.of_kind(), cx)));
-        outcome.expect("an action runs once")
+        let mut once = Once::new(action);
+        self.link.tidy_on(&mut |object, cx| once.run(|action| action(object.of_kind(), cx)));
+        once.expect()
     }
 
     /// Waits until `look` returns `Some`. `look` is called again after each change of the object. A call that returns

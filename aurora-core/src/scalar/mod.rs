@@ -15,7 +15,6 @@ mod serving;
 mod spreading;
 mod value;
 
-pub(crate) use handle::{LEFT_OVER, cannot_travel, decode, encode, unreadable};
 pub(crate) use machine::{Scalar, ScalarFn};
 pub(crate) use offers::Offered;
 use offers::Replicated;
@@ -25,4 +24,4 @@ use spreading::Spreading;
 pub(crate) use value::{Value, change_word, requested};
 
 pub use behaviour::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};
-pub use handle::{Atomic, GScalar, ScalarValue};
+pub use handle::{Atomic, GScalar};

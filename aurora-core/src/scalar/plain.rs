@@ -1,5 +1,6 @@
-//! A fixed encoding of primitive numbers, in place of the general encoding of a scalar's values: nothing is parsed.
+//! Primitive numbers as words, and the operations of their homes.
 
+use crate::encoding::plain::{decode, encode, is};
 use crate::operation::{OpId, Operations};
 use crate::ops::{BUILT_IN, Max, Min, Op, Sum};
 use crate::scalar::{Atomic, ScalarFn, WORD};
@@ -8,30 +9,6 @@ use std::any::{Any, TypeId};
 macro_rules! numbers {
     ($($t:ty)*) => {
         $(impl Atomic for $t {})*
-
-        pub(crate) fn encode<T: 'static>(value: &T) -> Option<Vec<u8>> {
-            let value: &dyn Any = value;
-            $(if let Some(number) = value.downcast_ref::<$t>() {
-                return Some(number.to_le_bytes().to_vec());
-            })*
-            None
-        }
-
-        #[inline]
-        pub(crate) fn decode<T: 'static>(bytes: &[u8]) -> Option<T> {
-            $(if TypeId::of::<T>() == TypeId::of::<$t>() {
-                let mut number = Some(<$t>::from_le_bytes(bytes.try_into().ok()?));
-                let number: &mut dyn Any = &mut number;
-                return number.downcast_mut::<Option<T>>()?.take();
-            })*
-            None
-        }
-
-        /// True if `T` is a primitive number.
-        #[inline]
-        pub(crate) fn is<T: 'static>() -> bool {
-            [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<T>())
-        }
 
         /// A number of up to 8 bytes as a word.
         #[inline]

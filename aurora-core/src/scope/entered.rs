@@ -69,7 +69,7 @@ impl<S: Served> Shared<S> {
         mutable: bool,
         site: &Site,
     ) -> Result<Entered> {
-        let window = opening.window;
+        let (window, reason) = (opening.window, Reason::new(action, opening.kind, site));
         let epoch = self.wait_on(ScopeWait::Lead, site, |object, cx| {
             // Inside a scope that all ranks end together no other scope of its part may be opened: no rank would reach
             // the end.
@@ -77,11 +77,12 @@ impl<S: Served> Shared<S> {
             match cx.usable(mutable || is_inside, window) {
                 Err(error) => Some(Err(error)),
                 Ok(()) if object.scopes().ledger.ahead() >= SCOPES_AHEAD => None,
-                Ok(()) => Some(object.enter(opening.clone(), cx)),
+                Ok(()) => {
+                    let entered = object.enter(opening.clone(), cx);
+                    Some(entered.inspect(|epoch| tell_if_many_are_open::<S>(*epoch, &reason, cx)))
+                }
             }
         })?;
-        let reason = Reason::new(action, opening.kind, site);
-        self.tidy(|_, cx| tell_if_many_are_open::<S>(epoch, &reason, cx));
         Ok(Entered::new(epoch, opening, reason, self.size))
     }
 

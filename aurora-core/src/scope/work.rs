@@ -103,15 +103,17 @@ pub(crate) fn advance<S: Served>(object: &mut S, cx: &mut Cx<'_>) {
         let mut worked = settle(object, cx);
         // One by one: if a user's operation panics, the work behind it must be answered all the same.
         for _ in 0..object.scopes().parked.len() {
-            let scopes = object.scopes_mut();
-            if scopes.step.is_over(cx) {
-                scopes.step.interrupted = Some(cx.now());
-            }
-            if scopes.step.interrupted.is_some() {
+            let Some(Parked { work, payload }) = object.scopes_mut().parked.pop_front() else {
                 break;
+            };
+            let is_done = self::work(object, work, payload, cx);
+            worked |= is_done;
+            let step = &mut object.scopes_mut().step;
+            if is_done && step.is_over(cx) {
+                step.interrupted = Some(cx.now());
             }
-            if let Some(Parked { work, payload }) = scopes.parked.pop_front() {
-                worked |= self::work(object, work, payload, cx);
+            if step.interrupted.is_some() {
+                break;
             }
         }
         if !worked {

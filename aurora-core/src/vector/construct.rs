@@ -1,11 +1,12 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
+use super::apply::{Access, built_in_ops};
 use super::incast::IncastGuard;
 use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::read_cache::load::Load;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Partition, Refusal, Shape};
-use crate::element::{Access, Element, built_in_ops};
+use crate::element::Element;
 use crate::error::{Result, clip};
 use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;

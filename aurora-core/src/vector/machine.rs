@@ -1,5 +1,6 @@
 //! A vector as its rank's kernel knows it: its block, its scopes, and its protocols.
 
+use super::apply::{Access, Apply};
 use super::block::Block;
 use super::check::{Checker, Stamp};
 use super::incast::IncastGuard;
@@ -9,7 +10,7 @@ use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::paged::protocol::Paging;
 use crate::behaviour::read_cache::load::Load;
 use crate::distribution::Distribution;
-use crate::element::{Access, Apply, Element};
+use crate::element::Element;
 use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};

@@ -1,6 +1,7 @@
 //! The shared vector: its handle, its state in a rank's kernel, and one-sided access.
 
 mod access;
+pub(crate) mod apply;
 mod bare;
 pub(crate) mod batch;
 pub(crate) mod block;

@@ -1,9 +1,9 @@
 //! Applies writes of other ranks, and this rank's own, to the block.
 
+use super::apply::{ApplyFn, FoldFn};
 use super::batch::{Batch, batch_of_runs};
 use super::machine::{Answer, Vector};
 use crate::Error;
-use crate::element::{ApplyFn, FoldFn};
 use crate::object::Cx;
 use crate::ops::OpId;
 use std::ops::Range;

@@ -3,10 +3,10 @@
 use super::World;
 use crate::collective::{Came, In, fold};
 use crate::element::Element;
+use crate::encoding::{ScalarValue, decode, encode};
 use crate::error::{ObjectName, Result};
 use crate::link::{CollectiveCall, Give, Step};
 use crate::operation::{TypeKey, short};
-use crate::scalar::{ScalarValue, decode, encode};
 use crate::{Error, Site, digest, memory};
 use aurora_net::Rank;
 use std::any::type_name;

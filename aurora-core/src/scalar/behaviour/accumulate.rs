@@ -2,10 +2,11 @@
 
 use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::Site;
+use crate::encoding::{ScalarValue, encode};
 use crate::error::Result;
 use crate::ops::{self, Op};
+use crate::scalar::GScalar;
 use crate::scalar::protocol::{ACCUMULATE, Protocol};
-use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
 /// Holds the partial value of this rank.

@@ -14,10 +14,11 @@ pub use release::Last;
 
 use crate::Site;
 use crate::behaviour::{PutOnly, sealed};
+use crate::encoding::{ScalarValue, decode, encode};
 use crate::error::Result;
 use crate::object::Guard;
 use crate::ops::Op;
-use crate::scalar::{GScalar, ScalarFn, ScalarValue, decode, encode};
+use crate::scalar::{GScalar, ScalarFn};
 use crate::scope::{Entered, ScopeWait};
 use crate::window::Window;
 use std::marker::PhantomData;

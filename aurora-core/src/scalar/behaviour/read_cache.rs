@@ -2,10 +2,11 @@
 
 use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
 use crate::Site;
+use crate::encoding::ScalarValue;
 use crate::error::Result;
+use crate::scalar::GScalar;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::protocol::{Protocol, READ_CACHE};
-use crate::scalar::{GScalar, ScalarValue};
 use std::ops::Deref;
 
 /// Holds the value.

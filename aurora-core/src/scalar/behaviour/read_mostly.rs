@@ -2,6 +2,7 @@
 
 use super::{ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::digest;
+use crate::encoding::{self, ScalarValue, decode, encode};
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::ops::{self, Max, Min, Op, OpId, Sum};
@@ -9,7 +10,7 @@ use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::protocol::{Protocol, READ_MOSTLY};
-use crate::scalar::{Atomic, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
+use crate::scalar::{Atomic, GScalar, NumberedReply, Offered, Replica, plain};
 use crate::scope::{Entered, Opening};
 use crate::{Error, Site};
 use std::marker::PhantomData;
@@ -135,7 +136,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     #[track_caller]
     pub fn get(&self) -> Result<T> {
         let shown = if plain::fits_a_word::<T>() {
-            self.state.replica.word().and_then(|word| plain::decode(&word[..size_of::<T>()]))
+            self.state.replica.word().and_then(|word| encoding::plain::decode(&word[..size_of::<T>()]))
         } else {
             None
         };

@@ -2,9 +2,10 @@
 
 use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
 use crate::Site;
+use crate::encoding::{ScalarValue, encode};
 use crate::error::Result;
+use crate::scalar::GScalar;
 use crate::scalar::protocol::{Protocol, RELEASE};
-use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
 /// Holds the last value that was set, encoded.
