@@ -11,7 +11,7 @@ use crate::encoding::cannot_travel;
 use crate::kernel::message::malformed;
 use crate::object::Cx;
 use crate::ops::OpId;
-use crate::scope::{Due, Outcome, Work};
+use crate::scope::{Outcome, Work};
 use crate::{Error, Site};
 use aurora_net::{Payload, Rank};
 use std::fmt::Display;
@@ -90,7 +90,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 Err(error) => Outcome::Done(Err(error)),
             },
             MapWork::Notes(op) => {
-                let epoch = if let Due::Within { epoch, .. } = work.due { epoch } else { 0 };
+                let epoch = work.due.scope().unwrap_or_default();
                 Outcome::applied(self.apply_notes((from, epoch), *op, payload, cx))
             }
             MapWork::Writes { op, .. } | MapWork::Own(op, _) => {

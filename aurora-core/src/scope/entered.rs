@@ -45,7 +45,7 @@ impl Entered {
 
 impl<S: Served> Scopes<S> {
     /// Ready when an owner may get another batch.
-    fn poll_room(&mut self, owner: Rank, scope: &Entered, cx: &mut Cx<'_>) -> Option<Result<()>> {
+    pub(super) fn poll_room(&mut self, owner: Rank, scope: &Entered, cx: &mut Cx<'_>) -> Option<Result<()>> {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }

@@ -21,6 +21,8 @@
 mod early;
 mod ends;
 mod entered;
+#[cfg(test)]
+mod layer;
 mod ledger;
 mod message;
 mod opening;

@@ -36,6 +36,13 @@ pub(crate) enum Due {
     Now,
 }
 
+impl Due {
+    /// The scope of a batch.
+    pub(crate) fn scope(self) -> Option<Epoch> {
+        if let Due::Within { epoch, .. } = self { Some(epoch) } else { None }
+    }
+}
+
 /// The message that follows a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Then {
@@ -170,8 +177,7 @@ pub(super) fn finish<S: Served>(
         (_, Err(error)) => cx.fail(error),
         (Then::Acknowledge, Ok(_)) if *from == cx.me() => object.scopes_mut().has_room(*from),
         (Then::Acknowledge, Ok(_)) => {
-            let opening =
-                if let Due::Within { epoch, .. } = due { object.scopes().ledger.opening(*epoch) } else { None };
+            let opening = due.scope().and_then(|epoch| object.scopes().ledger.opening(epoch));
             let kind = opening.map_or(Kind::Flush, |opening| opening.kind);
             cx.send(*from, &S::header(ScopeMessage::BatchDone), Payload::Empty, How { kind, lazy: true, reason: None });
         }
@@ -208,7 +214,7 @@ pub(super) fn attempt<S: Served>(object: &mut S, work: &mut Work<S::Work>, paylo
             Outcome::Done(Err(error))
         })
     };
-    if let (Outcome::Done(Ok(_)), Due::Within { epoch, .. }) = (&outcome, due) {
+    if let (Outcome::Done(Ok(_)), Some(epoch)) = (&outcome, due.scope()) {
         object.scopes_mut().ledger.record(epoch).from[from.index()].applied += 1;
     }
     outcome
@@ -231,10 +237,7 @@ pub(crate) fn contain<R>(
 
 /// The behaviour of a batch, and its line on this rank.
 fn scope_of<S: Served>(object: &S, due: Due) -> Option<(String, Site)> {
-    let Due::Within { epoch, .. } = due else {
-        return None;
-    };
-    let mine = object.scopes().ledger.find(epoch)?.mine.as_ref()?;
+    let mine = object.scopes().ledger.find(due.scope()?)?.mine.as_ref()?;
     Some((mine.name.to_string(), mine.site.clone()))
 }
 
@@ -258,7 +261,7 @@ pub(crate) fn holds<S: Served>(object: &S, held: &mut Holds<'_>) {
 }
 
 /// The reason why a piece of parked work waits.
-fn obstacle<S: Served>(object: &S, from: Rank, due: Due) -> Obstacle {
+pub(super) fn obstacle<S: Served>(object: &S, from: Rank, due: Due) -> Obstacle {
     let ledger = &object.scopes().ledger;
     // A batch is part of its scope and waits for earlier scopes only; a request waits for the scope too.
     let ((window, upto), scope) = match due {

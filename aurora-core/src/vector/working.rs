@@ -7,7 +7,8 @@ use crate::behaviour::read_cache::arrival::Loading;
 use crate::behaviour::release::message::Written;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
-use crate::scope::{self, Due, Opening, Outcome, Rule, ScopeMessage, Scopes, Served, Work};
+use crate::ops::OpId;
+use crate::scope::{self, Opening, Outcome, Rule, ScopeMessage, Scopes, Served, Work};
 use crate::vector::machine::{Answer, Vector, VectorWork};
 use aurora_net::{Buffer, Rank};
 use serde::Serialize;
@@ -118,7 +119,10 @@ impl Vector {
         let from = work.from;
         match &mut work.what {
             VectorWork::Call(asked) => self.serve(from, asked, payload, cx),
-            VectorWork::Batch(op) => self.apply_batch((from, work.due), *op, payload, cx),
+            VectorWork::Batch(op) => {
+                let epoch = work.due.scope().unwrap_or_default();
+                self.apply_batch((from, epoch), *op, payload, cx)
+            }
             VectorWork::Partial { op, folded } => self.fold_some(from, *op, folded, cx),
             VectorWork::Flush { sync } => self.apply_flush(from, *sync, payload, cx),
         }
@@ -126,15 +130,14 @@ impl Vector {
 
     fn apply_batch(
         &mut self,
-        (from, due): (Rank, Due),
-        op: Option<crate::ops::OpId>,
+        (from, epoch): (Rank, Epoch),
+        op: Option<OpId>,
         payload: &[u8],
         cx: &mut Cx<'_>,
     ) -> Result<Answer, Error> {
         if !self.write(op, payload, cx)? {
             return Ok(Answer::Park);
         }
-        let epoch = if let Due::Within { epoch, .. } = due { epoch } else { 0 };
         self.note_batch((from, epoch), None, op, payload, cx).map(|()| Answer::Applied)
     }
 
