@@ -235,6 +235,9 @@ const EXAMPLES: &[&str] = &[
 /// The maximum lines of a file, without its unit tests and the examples in its documentation.
 const LINES: usize = 500;
 
+/// The maximum in the objects of aurora-core and in their contract.
+const LINES_OF_OBJECTS: (usize, &[&str]) = (400, &["behaviour", "map", "object", "scalar", "scope", "vector"]);
+
 /// The maximum columns of a line, comments included.
 const COLUMNS: usize = 120;
 

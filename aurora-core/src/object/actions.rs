@@ -12,7 +12,6 @@ use crate::kernel::watch::Blocked;
 use crate::link::Link;
 use crate::once::Once;
 use aurora_net::Outbox;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
@@ -30,8 +29,8 @@ impl<O: SharedObject> Shared<O> {
     /// Acts on the object when a guard or handle goes out of scope. Inside a call of this rank, as in an operation of
     /// the user, it acts when that call has ended, if the object still exists. During a panic it does not panic again.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
-        let id = self.deref().id();
-        self.deref().let_go_of(move |kernel, out| {
+        let id = self.id();
+        self.let_go_of(move |kernel, out| {
             kernel.call(id, out, |object, cx| action(object.of_kind(), cx));
         });
     }
@@ -55,12 +54,11 @@ impl<O: SharedObject> Shared<O> {
         mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
         let mut outcome = None;
-        self.deref()
-            .wait_on(began, wait.into(), site, &mut |object, cx| {
-                let met = condition(object.of_kind(), cx)?;
-                Some(met.map(|met| outcome = Some(met)).map_err(Box::new))
-            })
-            .map_err(|error| *error)?;
+        let waited = self.wait_at(began, wait.into(), site, &mut |object, cx| {
+            let met = condition(object.of_kind(), cx)?;
+            Some(met.map(|met| outcome = Some(met)).map_err(Box::new))
+        });
+        waited.map_err(|error| *error)?;
         Ok(outcome.expect("a wait ends when its condition is met"))
     }
 
@@ -79,7 +77,7 @@ impl<O: SharedObject> Shared<O> {
 
     /// Ends the scope of a guard that is dropped. Its error is kept for the end of `run`, and ends the object.
     pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
-        if let Err(error) = self.deref().quietly(end) {
+        if let Err(error) = self.quietly(end) {
             self.let_go(move |_, cx| {
                 cx.defer(error.clone());
                 cx.fail(error);
@@ -102,7 +100,7 @@ impl Link {
         self.tidy_kernel(|kernel, out| kernel.call(id, out, action).expect(THERE));
     }
 
-    fn wait_on(&self, began: Option<Instant>, wait: Wait, site: &Site, condition: Action<'_, Option<Done>>) -> Done {
+    fn wait_at(&self, began: Option<Instant>, wait: Wait, site: &Site, condition: Action<'_, Option<Done>>) -> Done {
         let id = self.id();
         let on = &mut |kernel: &mut Kernel, out: &mut Outbox| kernel.call(id, out, &mut *condition).expect(THERE);
         self.wait_once(began, Blocked::Object(id, wait), site, on)

@@ -5,6 +5,7 @@ pub(crate) mod apply;
 mod bare;
 pub(crate) mod batch;
 pub(crate) mod block;
+mod by_kernel;
 pub(crate) mod check;
 pub(crate) mod construct;
 mod copy;
