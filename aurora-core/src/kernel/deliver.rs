@@ -144,6 +144,7 @@ impl Handler for Kernel {
         // Each object once: an object whose time is always past must not delay other objects and the program.
         for id in self.timers.take_due(now) {
             self.hand(id, out, |object, cx| object.handle_timeout(now, cx));
+            self.reap(id);
         }
         self.tick(now, out);
         self.deliver_to_self(out);

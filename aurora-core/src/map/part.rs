@@ -52,6 +52,8 @@ impl<K: MapKey, V: MapValue> Served for Part<K, V> {
     type Batch = MapBatch;
     type Arrival = ();
 
+    const IN_STEPS: bool = true;
+
     fn scopes(&self) -> &Scopes<Self> {
         &self.scopes
     }
@@ -108,6 +110,10 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
 
     fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
         self.scopes.handle_timeout();
+    }
+
+    fn is_idle(&self, faulty: bool) -> bool {
+        faulty || self.scopes.is_idle()
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {

@@ -155,6 +155,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         if let Err(error) = self.poll_usable(request.writes(), cx)? {
             return Some(Err(error));
         }
+        self.scopes.step.begin(cx);
         let answer = self.serve(request, payload, cx).transpose()?;
         Some(answer.and_then(|(answer, keys)| {
             self.note_own_call(request, (payload, keys), line, cx)?;

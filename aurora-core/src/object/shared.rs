@@ -175,7 +175,9 @@ pub trait SharedObject: Any + Send {
         Ok(())
     }
 
-    /// True if nothing is sent from the object's memory, so that it can be freed once all ranks have dropped it.
+    /// True if nothing is sent from the object's memory and its work is done, so that it can be freed once all ranks
+    /// have dropped it. Asked again after each [`released`](Self::released) and
+    /// [`handle_timeout`](Self::handle_timeout).
     fn is_idle(&self, _faulty: bool) -> bool {
         true
     }

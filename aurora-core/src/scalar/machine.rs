@@ -21,7 +21,6 @@ use aurora_net::{Payload, Rank, Received};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Applies an operand to an encoded value.
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
@@ -220,14 +219,6 @@ impl SharedObject for Scalar {
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
         self.scopes.failed(cx);
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.scopes.poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
-        self.scopes.handle_timeout();
     }
 
     fn shut(&mut self) {

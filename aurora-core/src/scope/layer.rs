@@ -6,7 +6,7 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::Reason;
-use crate::kernel::message::{Header, request, to_object};
+use crate::kernel::message::{Header, Message, request, to_object};
 use crate::object::{Call, Obstacle};
 use aurora_net::{Handler, Outbox, Payload, Received};
 
@@ -100,6 +100,10 @@ impl SharedObject for List {
 
     fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
         self.scopes.handle_timeout();
+    }
+
+    fn is_idle(&self, _: bool) -> bool {
+        self.scopes.is_idle()
     }
 
     answered_by_scopes!();
@@ -262,4 +266,23 @@ fn an_owner_gets_eight_batches_ahead() {
     assert_eq!((room(&mut node, &scope), scope.sent[1]), (None, 8));
     node.message(ScopeMessage::BatchDone, &[]);
     assert_eq!(room(&mut node, &scope), Some(()));
+}
+
+#[test]
+fn an_object_that_all_ranks_have_dropped_lives_until_its_work_is_done() {
+    let mut node = Node::new(2);
+    let scope = node.enter();
+    node.end(&scope);
+    node.batch(0, &[1]);
+    node.ended(1);
+    let notice = postcard::to_allocvec(&(1u64, Some(opening()))).expect("plain data");
+    let dropped = Message::Dropped { object: OBJECT }.encode(&notice);
+    node.kernel.deliver(other(), &dropped, Received::Bytes(Vec::new()), &mut node.out);
+    node.kernel.drop_object(OBJECT, false, &mut node.out);
+    for _ in 0..2 {
+        assert!(node.kernel.objects.contains_key(&OBJECT));
+        node.kernel.handle_timeout(Instant::now(), &mut node.out);
+    }
+    assert!(node.kernel.objects.is_empty() && node.kernel.core.fault.is_none());
+    assert_eq!(node.sent().0, 1);
 }

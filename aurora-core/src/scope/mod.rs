@@ -16,7 +16,8 @@
 //!             parked ------ advance: a scope is `settled`, or a guard has given its part back
 //! ```
 //!
-//! [`advance`] settles scopes and does parked work for a step of 100 us. Then other objects have their turn.
+//! [`advance`] settles scopes and does parked work. If a piece of work is done in part, or if pieces may take long and
+//! 100 us have passed, other objects have their turn first.
 
 mod early;
 mod ends;
@@ -68,6 +69,9 @@ pub(crate) trait Served: SharedObject + Sized {
 
     /// The behaviour in which operations of the program run for requests of other ranks, as errors call it.
     const CALLS: &'static str = A_CALL;
+
+    /// True if a piece of work may take long: others have their turn after 100 us, also between two pieces.
+    const IN_STEPS: bool = false;
 
     fn scopes(&self) -> &Scopes<Self>;
     fn scopes_mut(&mut self) -> &mut Scopes<Self>;
@@ -223,6 +227,11 @@ impl<S: Served> Scopes<S> {
         self.has_changed = true;
         self.step.resume();
         defer_lost_writes(&self.ledger, cx);
+    }
+
+    /// True if no work waits for its next step: the object can be freed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.step.interrupted().is_none()
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {

@@ -84,13 +84,15 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// True if other objects should have their turn. The time begins with the first question in a call. A faulty object
-    /// only answers parked work, without a pause: its timers may be gone.
-    pub(crate) fn is_over(&mut self, cx: &Cx<'_>) -> bool {
-        cx.is_sound() && {
-            let now = cx.now();
-            now >= *self.until.get_or_insert(now + STEP)
-        }
+    /// Begins the time for work of this call, unless it has begun.
+    pub(crate) fn begin(&mut self, cx: &Cx<'_>) {
+        self.until.get_or_insert_with(|| cx.now() + STEP);
+    }
+
+    /// True if other objects should have their turn. A faulty object only answers parked work, without a pause: its
+    /// timers may be gone.
+    pub(crate) fn is_over(&self, cx: &Cx<'_>) -> bool {
+        cx.is_sound() && self.until.is_some_and(|until| cx.now() >= until)
     }
 
     pub(super) fn interrupted(&self) -> Option<Instant> {
@@ -116,7 +118,7 @@ pub(crate) fn advance<S: Served>(object: &mut S, cx: &mut Cx<'_>) {
             let is_done = self::work(object, work, payload, cx);
             worked |= is_done;
             let step = &mut object.scopes_mut().step;
-            if is_done && step.is_over(cx) {
+            if is_done && S::IN_STEPS && step.is_over(cx) {
                 step.interrupted = Some(cx.now());
             }
             if step.interrupted.is_some() {
@@ -195,6 +197,9 @@ pub(super) fn attempt<S: Served>(object: &mut S, work: &mut Work<S::Work>, paylo
     let (from, due) = (work.from, work.due);
     if !is_due(object, from, due) {
         return Outcome::Park;
+    }
+    if S::IN_STEPS {
+        object.scopes_mut().step.begin(cx);
     }
     let outcome = if from == cx.me() {
         let caught = catch_unwind(AssertUnwindSafe(|| object.attempt(work, payload, cx)));

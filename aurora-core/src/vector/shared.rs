@@ -152,7 +152,7 @@ impl SharedObject for Vector {
     /// A faulty vector does not wait for its loads: no rank needs them, and there may be no memory for them.
     fn is_idle(&self, faulty: bool) -> bool {
         let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
-        !self.loans.values().any(is_sent) && (faulty || !self.load.cache.is_in_flight())
+        !self.loans.values().any(is_sent) && (faulty || self.scopes.is_idle() && !self.load.cache.is_in_flight())
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {

@@ -95,6 +95,24 @@ fn a_lock_that_a_rank_takes_twice_is_an_error() {
     }
 }
 
+/// Rank 0 has taken the lock of rank 1, and leaves. Then rank 1 asks itself for the lock.
+#[test]
+fn a_request_to_oneself_that_another_rank_holds_up_is_an_error() {
+    for any in [false, true] {
+        for said in fails_on_all_routes(2, |world| {
+            let lock = world.share(Plan::new("Lock", &any), |_| Ok(Lock { any, ..Lock::default() }))?;
+            if world.is_root() {
+                lock.ask(Rank::new(1), "lock", &(), Payload::Empty)?;
+                return world.barrier();
+            }
+            world.barrier()?;
+            lock.ask(Rank::new(1), "lock", &(), Payload::Empty).map(drop)
+        }) {
+            assert!(said.contains("`lock` on the Lock") && !said.contains("in time"), "{any}: {said}");
+        }
+    }
+}
+
 /// Answers each request after half a second.
 #[derive(Default)]
 struct Timer {

@@ -241,13 +241,16 @@ impl Watch {
     }
 
     fn add(&mut self, from: Rank, state: RankState, acts: &mut Vec<Act>) {
+        let (me, Look { number, asked, states, .. }) = (self.me, &mut self.look);
+        // First, because a rank may wait for itself.
+        states.insert(from, state);
+        let (states, state) = (&*states, &states[&from]);
         let mut ask = |rank: Rank| {
-            if rank != self.me && self.look.asked.insert(rank) {
-                acts.push(Act::Ask(rank, self.look.number));
+            if rank != me && asked.insert(rank) {
+                acts.push(Act::Ask(rank, *number));
             }
         };
-        let states = &self.look.states;
-        for rank in on(&state) {
+        for rank in on(state) {
             ask(*rank);
             let held = states.get(rank).into_iter().flat_map(|asked| asked.held_of(from));
             held.flat_map(|(_, held)| held.ranks()).for_each(&mut ask);
@@ -259,7 +262,6 @@ impl Watch {
         }
         // A rank that waits for this relay has been asked or will be.
         state.relays.iter().flat_map(|(_, relay)| &relay.behind).copied().for_each(&mut ask);
-        self.look.states.insert(from, state);
     }
 
     fn judge(&mut self, now: Instant, acts: &mut Vec<Act>) {
