@@ -46,7 +46,7 @@ pub(crate) struct Opening {
 
 /// The article in front of the name of a scope.
 pub(super) fn article(name: &str) -> &'static str {
-    if name.starts_with('A') { "an" } else { "a" }
+    if name.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" }
 }
 
 impl From<&Opening> for Opened {
