@@ -144,15 +144,7 @@ const SEAM: (&str, &str) = ("kernel", "object");
 /// The parts of the scope layer: aurora-core defines them in this module and nowhere else.
 const SCOPE: (&str, &[&str]) = (
     "aurora-core/src/scope/",
-    &[
-        "struct Ledger",
-        "struct Parked",
-        "struct Ends",
-        "fn obstacle",
-        "fn settle_and_retry",
-        "const AHEAD",
-        "fn has_room",
-    ],
+    &["struct Ledger", "struct Parked", "struct Ends", "fn obstacle", "const AHEAD", "fn has_room"],
 );
 
 /// Branches on the name of a behaviour or of an action. Protocols have numbers or enums. Texts of errors may compare

@@ -30,4 +30,12 @@ macro_rules! numbers {
     };
 }
 
-numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
+/// Calls a macro with all primitive numbers.
+macro_rules! for_numbers {
+    ($define:ident) => {
+        $define! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
+    };
+}
+pub(crate) use for_numbers;
+
+for_numbers!(numbers);

@@ -50,6 +50,7 @@ pub struct Link {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
     pub(crate) holder_timeout: Arc<HolderTimeout>,
+    /// The number of objects that this rank has constructed.
     objects: Rc<Cell<u64>>,
     /// The object to which this link belongs.
     object: Option<ObjectId>,

@@ -7,18 +7,13 @@ use super::key::{MapKey, MapValue};
 use super::message::{Asked, MapBatch};
 use super::operations::{self, OpFn};
 use super::work::MapWork;
-use crate::error::ObjectName;
-use crate::object::{Awaited, Call, Cx, Holds, Malformed, SharedObject, Wait};
+use crate::object::{Call, Cx, Malformed, SharedObject, Wait};
 use crate::operation::Operations;
-use crate::scope::{
-    self, Due, Opening, Outcome, ScopeMessage, ScopeWait, Scopes, Served, Then, Work, answered_by_scopes,
-};
+use crate::scope::{self, Due, ScopeMessage, Scopes, Then, Work, answered_by_scopes, worked_by_scopes};
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::{Rank, Received};
-use serde::Serialize;
 use std::sync::Arc;
-use std::time::Instant;
 
 pub(super) struct Part<K: MapKey, V: MapValue> {
     pub(super) scopes: Scopes<Self>,
@@ -47,42 +42,6 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     }
 }
 
-impl<K: MapKey, V: MapValue> Served for Part<K, V> {
-    type Work = MapWork<K, V>;
-    type Batch = MapBatch;
-    type Arrival = ();
-
-    const IN_STEPS: bool = true;
-
-    fn scopes(&self) -> &Scopes<Self> {
-        &self.scopes
-    }
-
-    fn scopes_mut(&mut self) -> &mut Scopes<Self> {
-        &mut self.scopes
-    }
-
-    fn attempt(&mut self, work: &mut Work<Self::Work>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        self.do_work(work, payload, cx)
-    }
-
-    fn batch(&self, _: Rank, opening: &Opening, batch: MapBatch) -> Result<Self::Work, Malformed> {
-        Ok(match batch {
-            MapBatch::Writes { hashes } => MapWork::Writes { op: opening.op, hashes, done: 0 },
-            MapBatch::Notes => MapWork::Notes(opening.op),
-        })
-    }
-
-    fn header(message: ScopeMessage<MapBatch>) -> impl Serialize {
-        message
-    }
-
-    /// True if a guard shows this rank's entries.
-    fn is_lent(&self) -> bool {
-        self.own.as_ref().is_none_or(|own| Arc::strong_count(own) > 1)
-    }
-}
-
 impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         let message = postcard::from_bytes(header).map_err(|_| Malformed)?;
@@ -96,36 +55,8 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
         Ok(())
     }
 
-    fn advance(&mut self, cx: &mut Cx<'_>) {
-        scope::advance(self, cx);
-    }
-
-    fn failed(&mut self, cx: &mut Cx<'_>) {
-        self.scopes.failed(cx);
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.scopes.poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
-        self.scopes.handle_timeout();
-    }
-
-    fn is_idle(&self, faulty: bool) -> bool {
-        faulty || self.scopes.is_idle()
-    }
-
-    fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
-        let wait = ScopeWait::of(wait).unwrap_or(ScopeWait::Settle);
-        Awaited { ranks: self.scopes.awaited(wait), doing: self.scopes.doing(wait, name) }
-    }
-
     answered_by_scopes!();
-
-    fn holds(&self, held: &mut Holds<'_>) {
-        scope::holds(self, held);
-    }
+    worked_by_scopes!();
 
     fn wait_kind(&self, _: Wait) -> Kind {
         Kind::Flush

@@ -4,16 +4,17 @@ use super::Pending;
 use super::code::{self, Fault};
 use super::entries::{Entries, Pair, Place};
 use super::key::{MapKey, MapValue, hash_of, owner_of};
-use super::message::{Asked, Request};
+use super::message::{Asked, MapBatch, Request};
 use super::operations::OpFn;
 use super::part::Part;
 use crate::encoding::cannot_travel;
 use crate::kernel::message::malformed;
-use crate::object::Cx;
+use crate::object::{Cx, Malformed};
 use crate::ops::OpId;
-use crate::scope::{Outcome, Work};
+use crate::scope::{Opening, Outcome, ScopeMessage, Scopes, Served, Work};
 use crate::{Error, Site};
 use aurora_net::{Payload, Rank};
+use serde::Serialize;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::vec;
@@ -76,9 +77,22 @@ impl<K: MapKey, V: MapValue> MapWork<K, V> {
     }
 }
 
-impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Does a piece of work that is due.
-    pub(super) fn do_work(&mut self, work: &mut Work<MapWork<K, V>>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
+impl<K: MapKey, V: MapValue> Served for Part<K, V> {
+    type Work = MapWork<K, V>;
+    type Batch = MapBatch;
+    type Arrival = ();
+
+    const IN_STEPS: bool = true;
+
+    fn scopes(&self) -> &Scopes<Self> {
+        &self.scopes
+    }
+
+    fn scopes_mut(&mut self) -> &mut Scopes<Self> {
+        &mut self.scopes
+    }
+
+    fn attempt(&mut self, work: &mut Work<Self::Work>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
         let from = work.from;
         match &mut work.what {
             MapWork::Call(asked) => match self.serve(asked.request, payload, cx) {
@@ -100,6 +114,24 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
     }
 
+    fn batch(&self, _: Rank, opening: &Opening, batch: MapBatch) -> Result<Self::Work, Malformed> {
+        Ok(match batch {
+            MapBatch::Writes { hashes } => MapWork::Writes { op: opening.op, hashes, done: 0 },
+            MapBatch::Notes => MapWork::Notes(opening.op),
+        })
+    }
+
+    fn header(message: ScopeMessage<MapBatch>) -> impl Serialize {
+        message
+    }
+
+    /// True if a guard shows this rank's entries.
+    fn is_lent(&self) -> bool {
+        self.own.as_ref().is_none_or(|own| Arc::strong_count(own) > 1)
+    }
+}
+
+impl<K: MapKey, V: MapValue> Part<K, V> {
     /// Applies the rest of a batch, until the step has ended.
     fn apply(
         &mut self,

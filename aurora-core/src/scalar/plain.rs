@@ -1,6 +1,6 @@
 //! Primitive numbers as words, and the operations of their homes.
 
-use crate::encoding::plain::{decode, encode, is};
+use crate::encoding::plain::{decode, encode, for_numbers, is};
 use crate::operation::{OpId, Operations};
 use crate::ops::{BUILT_IN, Max, Min, Op, Sum};
 use crate::scalar::{Atomic, ScalarFn, WORD};
@@ -51,7 +51,7 @@ macro_rules! numbers {
     };
 }
 
-numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
+for_numbers!(numbers);
 
 fn apply<T: 'static, O: Op<T>>(current: &[u8], operand: &[u8]) -> Option<Vec<u8>> {
     encode(&O::apply(decode(current)?, decode(operand)?))

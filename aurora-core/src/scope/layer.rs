@@ -86,27 +86,8 @@ impl SharedObject for List {
         Ok(())
     }
 
-    fn advance(&mut self, cx: &mut Cx<'_>) {
-        advance(self, cx);
-    }
-
-    fn failed(&mut self, cx: &mut Cx<'_>) {
-        self.scopes.failed(cx);
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.scopes.poll_timeout()
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
-        self.scopes.handle_timeout();
-    }
-
-    fn is_idle(&self, _: bool) -> bool {
-        self.scopes.is_idle()
-    }
-
     answered_by_scopes!();
+    worked_by_scopes!();
 }
 
 /// Rank 0 of two.

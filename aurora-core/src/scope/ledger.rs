@@ -182,7 +182,7 @@ impl<A: Clone + Default> Ledger<A> {
     }
 
     /// A digest of the last opening of this rank: equal on all ranks that agree.
-    pub(crate) fn entered(&self) -> u64 {
+    pub(crate) fn digest(&self) -> u64 {
         self.last.as_ref().map_or(0, Opening::digest)
     }
 

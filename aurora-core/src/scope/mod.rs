@@ -256,7 +256,7 @@ macro_rules! answered_by_scopes {
         }
 
         fn digest(&self) -> u64 {
-            self.scopes.ledger.entered()
+            self.scopes.ledger.digest()
         }
 
         fn claim(&self, name: &crate::error::ObjectName, _: aurora_net::Rank) -> crate::error::Claim {
@@ -278,6 +278,41 @@ macro_rules! answered_by_scopes {
     };
 }
 pub(crate) use answered_by_scopes;
+
+/// Further methods of [`SharedObject`], for an object whose work and waits are all of its scopes.
+macro_rules! worked_by_scopes {
+    () => {
+        fn advance(&mut self, cx: &mut crate::object::Cx<'_>) {
+            crate::scope::advance(self, cx);
+        }
+
+        fn failed(&mut self, cx: &mut crate::object::Cx<'_>) {
+            self.scopes.failed(cx);
+        }
+
+        fn poll_timeout(&self) -> Option<std::time::Instant> {
+            self.scopes.poll_timeout()
+        }
+
+        fn handle_timeout(&mut self, _: std::time::Instant, _: &mut crate::object::Cx<'_>) {
+            self.scopes.handle_timeout();
+        }
+
+        fn is_idle(&self, faulty: bool) -> bool {
+            faulty || self.scopes.is_idle()
+        }
+
+        fn awaits(&self, wait: crate::object::Wait, name: &crate::error::ObjectName) -> crate::object::Awaited {
+            let wait = crate::scope::ScopeWait::of(wait).expect("the object has no waits of its own");
+            crate::object::Awaited { ranks: self.scopes.awaited(wait), doing: self.scopes.doing(wait, name) }
+        }
+
+        fn holds(&self, held: &mut crate::object::Holds<'_>) {
+            crate::scope::holds(self, held);
+        }
+    };
+}
+pub(crate) use worked_by_scopes;
 
 /// Another rank has dropped its handle, with this notice.
 pub(crate) fn peer_dropped<S: Served>(

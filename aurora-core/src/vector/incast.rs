@@ -49,7 +49,7 @@ impl<T> IncastGuard<T> {
     }
 
     /// All requests held back, beginning with the rank after ours; none before the wait has ended.
-    pub(crate) fn release(&mut self, now: Instant) -> Vec<(Rank, T)> {
+    pub(crate) fn release(&mut self, now: Instant) -> Vec<T> {
         let all_are_here = self.asked.len() + 1 == self.size;
         if !all_are_here && self.poll_timeout().is_none_or(|due| now < due) {
             return Vec::new();
@@ -58,7 +58,7 @@ impl<T> IncastGuard<T> {
         self.came = None;
         let mut held = std::mem::take(&mut self.held);
         held.sort_by_key(|(from, _)| (from.index() + self.size - self.me.index()) % self.size);
-        held
+        held.into_iter().map(|(_, request)| request).collect()
     }
 }
 
@@ -76,8 +76,7 @@ mod tests {
             assert!(incast.release(now).is_empty());
         }
         incast.hold(now, Rank::new(2), 2);
-        let released: Vec<_> = incast.release(now).into_iter().map(|(_, request)| request).collect();
-        assert_eq!(released, [2, 3, 0]);
+        assert_eq!(incast.release(now), [2, 3, 0]);
         assert_eq!(incast.poll_timeout(), None);
     }
 
@@ -88,8 +87,7 @@ mod tests {
         assert!(incast.release(start + MS).is_empty());
         incast.hold(start + MS, Rank::new(2), 2);
         assert!(incast.release(start + 2 * MS).is_empty());
-        let released: Vec<_> = incast.release(start + 3 * MS).into_iter().map(|(_, request)| request).collect();
-        assert_eq!(released, [2, 4]);
+        assert_eq!(incast.release(start + 3 * MS), [2, 4]);
         for ms in 10..20 {
             incast.hold(start + ms * MS, Rank::new(1), 1);
             assert!(incast.release(start + ms * MS).is_empty());

@@ -20,13 +20,10 @@ use crate::memory::{Direct, Fresh, OWN, READ, WRITE};
 use crate::object::{Cx, How, Loans, OpenGuard};
 use crate::operation::Operations;
 use crate::ops::OpId;
-use crate::scope::{Ledger, Scopes};
+use crate::scope::{Ledger, Scopes, Work};
 use aurora_net::{Payload, Rank, Received, Token};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A read that is held back: its number, and its payload.
-pub(crate) type HeldRead = (CallId, Asked, Received);
 
 /// A piece of work for a rank's block.
 #[derive(Debug)]
@@ -85,7 +82,7 @@ pub(crate) struct Vector {
     /// The ranks that share memory.
     pub(crate) nodes: Arc<Nodes>,
     /// Holds back bulk reads that come at once; only between nodes, because only a switch overflows.
-    pub(crate) incast: Option<IncastGuard<HeldRead>>,
+    pub(crate) incast: Option<IncastGuard<(Work<VectorWork>, Received)>>,
 }
 
 impl Vector {

@@ -2,7 +2,7 @@
 
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
-use super::machine::{HeldRead, Vector, VectorWork};
+use super::machine::{Vector, VectorWork};
 use super::message::{Asked, Message, Request};
 use super::waits::VectorWait;
 use crate::Error;
@@ -93,13 +93,17 @@ impl SharedObject for Vector {
             }
             _ => false,
         };
+        // A write may complete an epoch.
+        self.scopes.has_changed |= !asked.request.is_read();
+        let (due, then) = (Due::After(asked.request.window(), asked.epoch), Then::Answer(id));
+        let work = Work { from, due, then, what: VectorWork::Call(asked) };
         match self.incast.as_mut().filter(|_| is_held) {
             Some(incast) => {
                 let now = cx.now();
-                incast.hold(now, from, (id, asked, payload));
+                incast.hold(now, from, (work, payload));
                 self.release_incast(now, cx);
             }
-            None => self.serve_now(from, (id, asked, payload), cx),
+            None => drop(scope::work(self, work, payload, cx)),
         }
         Ok(())
     }
@@ -225,13 +229,8 @@ impl Vector {
 
     fn release_incast(&mut self, now: Instant, cx: &mut Cx<'_>) {
         let released = self.incast.as_mut().map(|incast| incast.release(now));
-        released.into_iter().flatten().for_each(|(from, read)| self.serve_now(from, read, cx));
-    }
-
-    fn serve_now(&mut self, from: Rank, (id, asked, payload): HeldRead, cx: &mut Cx<'_>) {
-        // A write may complete an epoch.
-        self.scopes.has_changed |= !asked.request.is_read();
-        let (due, then) = (Due::After(asked.request.window(), asked.epoch), Then::Answer(id));
-        scope::work(self, Work { from, due, then, what: VectorWork::Call(asked) }, payload, cx);
+        for (work, payload) in released.into_iter().flatten() {
+            scope::work(self, work, payload, cx);
+        }
     }
 }
