@@ -8,7 +8,7 @@ use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Site, notice};
 use aurora_net::bootstrap::capture;
-use aurora_net::{Payload, Rank, Received};
+use aurora_net::{Buffer, Payload, Rank, Received};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,11 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// The answer to a request.
+    pub(crate) fn answer(bytes: Vec<u8>) -> Self {
+        Outcome::Done(Ok(Buffer::own(bytes).into()))
+    }
+
     /// The end of a batch.
     pub(crate) fn applied(applied: Result<(), Error>) -> Self {
         Outcome::Done(applied.map(|()| Payload::Empty))

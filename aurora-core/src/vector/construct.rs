@@ -18,6 +18,7 @@ use crate::operation::{TypeKey, short};
 use crate::scope::Scopes;
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
+use crate::vector::writes::Writes;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -176,7 +177,8 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
         scopes: Scopes::new(core.me, size, core.modes.check),
-        load: Load::new(size),
+        load: Load::default(),
+        writes: Writes::new(size),
         halo: Edges::default(),
         pages: None,
         nodes,

@@ -6,6 +6,7 @@ use super::check::{Checker, Stamp};
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
 use super::message::{Asked, Request};
+use super::writes::Writes;
 use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::paged::protocol::Paging;
 use crate::behaviour::read_cache::load::Load;
@@ -22,7 +23,6 @@ use crate::operation::Operations;
 use crate::ops::OpId;
 use crate::scope::{Ledger, Scopes, Work};
 use aurora_net::{Payload, Rank, Received, Token};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A piece of work for a rank's block.
@@ -42,25 +42,6 @@ pub(crate) enum VectorWork {
     },
 }
 
-/// The result of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
-/// bytes each. `Pages`: answer with `len` bytes of pages. `ReplyFromBlock`: answer with these bytes, sent from the
-/// block itself.
-pub(crate) enum Answer {
-    Reply(Vec<u8>),
-    Gather {
-        width: usize,
-        len: usize,
-    },
-    Pages {
-        len: usize,
-    },
-    ReplyFromBlock(Range<usize>),
-    Applied,
-    Park,
-    /// Of a partial copy, some more is folded.
-    Interrupted,
-}
-
 pub(crate) struct Vector {
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
@@ -73,6 +54,8 @@ pub(crate) struct Vector {
     pub(crate) ops: Operations<Apply>,
     pub(crate) access: Access,
     pub(crate) scopes: Scopes<Self>,
+    /// The one-sided writes.
+    pub(crate) writes: Writes,
     /// The protocol of loads: ReadCaches.
     pub(crate) load: Load,
     /// The protocol of edges: HaloCaches.

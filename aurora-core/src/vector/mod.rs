@@ -22,6 +22,7 @@ mod slice;
 mod using;
 pub(crate) mod waits;
 mod working;
+pub(crate) mod writes;
 mod writing;
 
 pub(crate) use copy::resolve;

@@ -1,6 +1,7 @@
 //! A vector's answers to requests.
 
-use super::machine::{Answer, Vector};
+use super::loans::VectorLoan;
+use super::machine::Vector;
 use super::message::{Asked, Request};
 use super::places::Places;
 use super::waits::VectorWait;
@@ -9,7 +10,8 @@ use crate::kernel::watch::Blocked;
 use crate::memory;
 use crate::object::Cx;
 use crate::race::{AccessKind, Scope};
-use aurora_net::Rank;
+use crate::scope::Outcome;
+use aurora_net::{Buffer, Payload, Rank};
 use std::ops::Range;
 
 /// Replies up to this length are copied. Longer replies are sent from the block itself, which cannot be written until
@@ -23,7 +25,7 @@ impl Vector {
         asked: &Asked,
         payload: &[u8],
         cx: &mut Cx<'_>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Outcome, Error> {
         let Asked { epoch, request, stamp } = asked;
         let (by, stamp) = ((from, *epoch), stamp.as_deref());
         let read = (AccessKind::Read, Scope::None);
@@ -31,31 +33,47 @@ impl Vector {
             Request::Read { start, len, .. } => {
                 let elements = self.run(*start, *len).ok_or_else(|| cx.frame.nonsense())?;
                 let range = self.block.bytes_of(&elements);
-                let outcome = if range.len() > COPIED_REPLY && self.block.is_all_here() {
-                    let copy = if self.is_write_waiting(cx) { self.copy_of(&range) } else { None };
-                    copy.map_or(Answer::ReplyFromBlock(range), Answer::Reply)
-                } else {
-                    self.block.read_range(&range, <[u8]>::to_vec).map_or(Answer::Park, Answer::Reply)
+                let is_lent = range.len() > COPIED_REPLY && self.block.is_all_here();
+                let copy = match is_lent {
+                    true if self.is_write_waiting(cx) => self.copy_of(&range),
+                    true => None,
+                    false => self.block.read_range(&range, <[u8]>::to_vec),
                 };
-                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Answer::Park)) {
+                if copy.is_none() && !is_lent {
+                    return Ok(Outcome::Park);
+                }
+                if let Some(stamp) = stamp {
                     self.note(by, stamp, read, [elements], cx)?;
                 }
-                outcome
+                match copy {
+                    Some(bytes) => Outcome::answer(bytes),
+                    None => {
+                        cx.core.none_given_up(cx.out).map_err(|error| *error)?;
+                        self.block.lend_to_transfer();
+                        Outcome::Done(Ok(self.lend(VectorLoan::Block { base: range.start }, range.len(), cx)))
+                    }
+                }
             }
             Request::ReadMany { width, .. } => {
                 let width = (*width).into();
                 let places = Places::parse(width, payload).filter(|places| places.are_below(self.block.len()));
                 let places = places.ok_or_else(|| cx.frame.nonsense())?;
-                let outcome = if self.block.is_cut() {
+                let answer: Payload = if self.block.is_cut() {
                     let places: Vec<_> = places.iter().collect();
-                    self.block.read_elements(&places).map_or(Answer::Park, Answer::Reply)
+                    let Some(bytes) = self.block.read_elements(&places) else {
+                        return Ok(Outcome::Park);
+                    };
+                    Buffer::own(bytes).into()
                 } else {
-                    Answer::Gather { width, len: places.len() * self.block.element }
+                    let gather = self.access.gather;
+                    let mut answer = cx.buffer(from, places.len() * self.block.element);
+                    self.block.read(|block| gather(block, places, &mut answer));
+                    answer.into()
                 };
-                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Answer::Park)) {
+                if let Some(stamp) = stamp {
                     self.note(by, stamp, read, places.iter().map(|place| place..place + 1), cx)?;
                 }
-                outcome
+                Outcome::Done(Ok(answer))
             }
             Request::Write { op, .. } => {
                 let done = self.write(*op, payload, cx)?;
@@ -76,7 +94,7 @@ impl Vector {
                 if let Some(stamp) = stamp {
                     self.ended_alone(from, *number, stamp);
                 }
-                Answer::Reply(Vec::new())
+                Outcome::answer(Vec::new())
             }
             Request::Pages { after } => self.serve_pages(from, (*epoch, *after), payload, cx)?,
         })
@@ -101,13 +119,5 @@ impl Vector {
     fn copy_of(&mut self, range: &Range<usize>) -> Option<Vec<u8>> {
         let mut copy = memory::zeros(range.len()).ok()?;
         self.block.read_range(range, |bytes| copy.copy_from_slice(bytes)).map(|()| copy)
-    }
-
-    /// The elements of a [`Request::ReadMany`] that has been checked.
-    pub(crate) fn gather(&mut self, width: usize, places: &[u8], into: &mut [u8]) {
-        let gather = self.access.gather;
-        if let Some(places) = Places::parse(width, places) {
-            self.block.read(|block| gather(block, places, into));
-        }
     }
 }

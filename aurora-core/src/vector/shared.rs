@@ -110,7 +110,7 @@ impl SharedObject for Vector {
 
     /// The owner has applied a write; the answer is its write mark.
     fn reply(&mut self, _: CallId, from: Rank, answer: Result<&[u8], &Error>, _: &mut Cx<'_>) -> Result<(), Malformed> {
-        let is_known = answer.map_or(true, |answer| self.load.write_marks.answered(from, answer));
+        let is_known = answer.map_or(true, |answer| self.writes.answered(from, answer));
         if is_known { Ok(()) } else { Err(Malformed) }
     }
 

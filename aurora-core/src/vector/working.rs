@@ -1,6 +1,5 @@
 //! The work of a rank's block: requests and batches, and the scopes that become `settled`.
 
-use super::loans::VectorLoan;
 use super::message::Message;
 use crate::Error;
 use crate::behaviour::read_cache::arrival::Loading;
@@ -9,8 +8,8 @@ use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
 use crate::ops::OpId;
 use crate::scope::{self, Opening, Outcome, Rule, ScopeMessage, Scopes, Served, Work};
-use crate::vector::machine::{Answer, Vector, VectorWork};
-use aurora_net::{Buffer, Rank};
+use crate::vector::machine::{Vector, VectorWork};
+use aurora_net::{Payload, Rank};
 use serde::Serialize;
 
 impl Served for Vector {
@@ -29,34 +28,14 @@ impl Served for Vector {
     }
 
     fn attempt(&mut self, work: &mut Work<VectorWork>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        let answer = self.try_work(work, payload, cx);
-        if let Err(error) = cx.core.none_given_up(cx.out) {
+        let done = self.try_work(work, payload, cx);
+        // A block that is lent now was sound before.
+        if !matches!(done, Ok(Outcome::Done(Ok(Payload::Lent { .. }))))
+            && let Err(error) = cx.core.none_given_up(cx.out)
+        {
             return Outcome::Done(Err(*error));
         }
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => return Outcome::Done(Err(error)),
-        };
-        Outcome::Done(Ok(match answer {
-            Answer::Park => return Outcome::Park,
-            Answer::Interrupted => return Outcome::Interrupted,
-            Answer::Applied => return Outcome::applied(Ok(())),
-            Answer::Reply(bytes) => Buffer::own(bytes).into(),
-            Answer::Gather { width, len } => {
-                let mut answer = cx.buffer(work.from, len);
-                self.gather(width, payload, &mut answer);
-                answer.into()
-            }
-            Answer::Pages { len } => {
-                let mut answer = cx.buffer(work.from, len);
-                self.copy_pages(payload, &mut answer);
-                answer.into()
-            }
-            Answer::ReplyFromBlock(range) => {
-                self.block.lend_to_transfer();
-                self.lend(VectorLoan::Block { base: range.start }, range.len(), cx)
-            }
-        }))
+        done.unwrap_or_else(|error| Outcome::Done(Err(error)))
     }
 
     fn batch(&self, from: Rank, opening: &Opening, batch: Written) -> Result<VectorWork, Malformed> {
@@ -87,7 +66,7 @@ impl Served for Vector {
     }
 
     fn settled(&mut self, epoch: Epoch, rule: Rule, cx: &mut Cx<'_>) {
-        if self.load_marks(epoch) > self.load.write_marks.applied {
+        if self.load_marks(epoch) > self.writes.applied {
             // Other ranks have seen more writes than this rank has applied: that is impossible.
             return cx.fail(cx.frame.nonsense());
         }
@@ -115,7 +94,7 @@ impl Vector {
     }
 
     /// Does a piece of work on our block, or returns that it must be parked.
-    fn try_work(&mut self, work: &mut Work<VectorWork>, payload: &[u8], cx: &mut Cx<'_>) -> Result<Answer, Error> {
+    fn try_work(&mut self, work: &mut Work<VectorWork>, payload: &[u8], cx: &mut Cx<'_>) -> Result<Outcome, Error> {
         let from = work.from;
         match &mut work.what {
             VectorWork::Call(asked) => self.serve(from, asked, payload, cx),
@@ -134,11 +113,11 @@ impl Vector {
         op: Option<OpId>,
         payload: &[u8],
         cx: &mut Cx<'_>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Outcome, Error> {
         if !self.write(op, payload, cx)? {
-            return Ok(Answer::Park);
+            return Ok(Outcome::Park);
         }
-        self.note_batch((from, epoch), None, op, payload, cx).map(|()| Answer::Applied)
+        self.note_batch((from, epoch), None, op, payload, cx).map(|()| Outcome::applied(Ok(())))
     }
 
     /// True if a parked write waits for the block.

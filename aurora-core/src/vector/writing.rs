@@ -2,16 +2,17 @@
 
 use super::apply::{ApplyFn, FoldFn};
 use super::batch::{Batch, batch_of_runs};
-use super::machine::{Answer, Vector};
+use super::machine::Vector;
 use crate::Error;
 use crate::object::Cx;
 use crate::ops::OpId;
+use crate::scope::Outcome;
 use std::ops::Range;
 
 impl Vector {
     /// The answer to a write of another rank, its write mark, if the write is done.
-    pub(crate) fn written(&mut self, done: bool) -> Answer {
-        if done { Answer::Reply(self.load.write_marks.apply()) } else { Answer::Park }
+    pub(crate) fn written(&mut self, done: bool) -> Outcome {
+        if done { Outcome::answer(self.writes.apply()) } else { Outcome::Park }
     }
 
     /// Applies a batch. False: not yet.
@@ -29,9 +30,7 @@ impl Vector {
         {
             return Ok(false);
         }
-        if let Some(touched) = &mut self.load.touched {
-            touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
-        }
+        self.writes.touch(|| batch.runs(element).into_iter().map(|(run, _)| run));
         Ok(true)
     }
 
@@ -41,9 +40,7 @@ impl Vector {
         if self.block.write_cells(|| range, |cells| fold(cells, elements.start, operands)).is_none() {
             return false;
         }
-        if let Some(touched) = &mut self.load.touched {
-            touch(touched, std::iter::once(elements.clone()));
-        }
+        self.writes.touch(|| [elements.clone()]);
         true
     }
 
@@ -82,47 +79,7 @@ impl Vector {
                 return Ok(false);
             }
         }
-        if let Some(touched) = &mut self.load.touched {
-            touch(touched, std::iter::once(run));
-        }
+        self.writes.touch(|| [run]);
         Ok(true)
-    }
-}
-
-/// Adds ranges to a list; a list that gets long becomes one range that covers all.
-fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize>>) {
-    const LONGEST: usize = 256;
-    for run in runs {
-        match touched.last_mut() {
-            Some(last) if run.start >= last.start && run.start <= last.end => last.end = last.end.max(run.end),
-            _ => touched.push(run),
-        }
-    }
-    if touched.len() > LONGEST {
-        let start = touched.iter().map(|run| run.start).min().unwrap_or(0);
-        let end = touched.iter().map(|run| run.end).max().unwrap_or(0);
-        touched.clear();
-        touched.push(start..end);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn what_was_touched_is_covered(runs in prop::collection::vec((0usize..1000, 1usize..20), 0..600)) {
-            let runs: Vec<_> = runs.into_iter().map(|(start, len)| start..start + len).collect();
-            let mut touched = Vec::new();
-            for run in &runs {
-                touch(&mut touched, std::iter::once(run.clone()));
-            }
-            prop_assert!(touched.len() <= 256);
-            for i in runs.iter().flat_map(Clone::clone) {
-                prop_assert!(touched.iter().any(|t| t.contains(&i)));
-            }
-        }
     }
 }

@@ -17,10 +17,10 @@ use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::{Cx, Malformed};
 use crate::race::Opened;
-use crate::scope::{self, Due, Entered, Opening, Served, Then, Work};
+use crate::scope::{self, Due, Entered, Opening, Outcome, Served, Then, Work};
 use crate::vector::batch::{Batch, add_lines, batch_of_runs};
 use crate::vector::check::Lines;
-use crate::vector::machine::{Answer, Vector, VectorWork};
+use crate::vector::machine::{Vector, VectorWork};
 use crate::vector::message::{Asked, Message, Request};
 use aurora_net::{Buffer, Payload, Rank, Received};
 use std::ops::Range;
@@ -237,31 +237,22 @@ impl Vector {
         (epoch, after): (Epoch, u64),
         payload: &[u8],
         cx: &Cx<'_>,
-    ) -> Result<Answer, Error> {
-        let (block, element) = (self.block.len(), self.block.element);
+    ) -> Result<Outcome, Error> {
+        let block = self.block.len();
         let paging = self.pages.as_mut().filter(|paging| paging.epoch == epoch + 1);
         let paging = paging.ok_or_else(|| cx.frame.nonsense())?;
         let pages = pages_of(payload, paging.pages.count(block)).ok_or_else(|| cx.frame.nonsense())?;
         if after != paging.done {
             // A rank may have left a sync with which this home is not done.
-            return if after == paging.done + 1 { Ok(Answer::Park) } else { Err(cx.frame.nonsense()) };
+            return if after == paging.done + 1 { Ok(Outcome::Park) } else { Err(cx.frame.nonsense()) };
         }
         if !self.block.is_all_here() {
-            return Ok(Answer::Park);
+            return Ok(Outcome::Park);
         }
         paging.hold(from, pages.clone(), block);
-        let elements = pages.map(|page| paging.pages.elements(page, block).len()).sum::<usize>();
-        Ok(Answer::Pages { len: elements * element })
-    }
-
-    /// Copies the pages of a request that has been served.
-    pub(crate) fn copy_pages(&mut self, payload: &[u8], mut into: &mut [u8]) {
-        let (of_block, block) = (self.paging().pages, self.block.len());
-        let Some(pages) = pages_of(payload, of_block.count(block)) else {
-            return;
-        };
-        let ranges = pages.map(|number| of_block.elements(number, block));
-        let ranges: Vec<_> = ranges.map(|elements| self.block.bytes_of(&elements)).collect();
+        let ranges: Vec<_> = pages.map(|page| self.block.bytes_of(&paging.pages.elements(page, block))).collect();
+        let mut answer = cx.buffer(from, ranges.iter().map(Range::len).sum());
+        let mut into = &mut *answer;
         self.block.read(|bytes| {
             for range in ranges {
                 let (own, rest) = std::mem::take(&mut into).split_at_mut(range.len());
@@ -269,6 +260,7 @@ impl Vector {
                 into = rest;
             }
         });
+        Ok(Outcome::Done(Ok(answer.into())))
     }
 
     /// Begins the sync that `opening` names.
@@ -313,9 +305,9 @@ impl Vector {
         sync: u64,
         payload: &[u8],
         cx: &mut Cx<'_>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Outcome, Error> {
         if self.pages.as_ref().is_none_or(|paging| paging.done + 1 != sync) || !self.write(None, payload, cx)? {
-            return Ok(Answer::Park);
+            return Ok(Outcome::Park);
         }
         let (element, len) = (self.block.element, self.block.len());
         let batch = Batch::parse(payload, element, len).expect("it was applied");
@@ -325,7 +317,7 @@ impl Vector {
         batch.runs(element).into_iter().for_each(|(run, _)| paging.changed.add(from, run, of_block, len));
         let epoch = paging.epoch;
         self.scopes.has_changed = true;
-        self.note_batch((from, epoch), None, None, payload, cx).map(|()| Answer::Applied)
+        self.note_batch((from, epoch), None, None, payload, cx).map(|()| Outcome::applied(Ok(())))
     }
 
     /// This rank arrives at a sync. Returns the number of batches that it has sent to each home; empty if none.

@@ -37,7 +37,7 @@ impl Vector {
         }
         let own = self.own_part(window);
         let at_home = self.block.bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && self.load.cache.is_used() || self.load.write_marks.any();
+        let to_tell = !at_home || window.is_whole() && self.load.cache.is_used() || self.writes.any();
         self.load.barriers += 1;
         // Equal on all ranks that have nothing to announce.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
@@ -98,9 +98,9 @@ impl Vector {
                 return drop(cx.no_memory(shortage, A_CACHE, &site));
             }
         }
-        self.load.touched = Some(Vec::new());
-        let mut marks = self.load.write_marks.take();
-        let writes = self.load.write_marks.applied;
+        self.writes.begin_load();
+        let mut marks = self.writes.take();
+        let writes = self.writes.applied;
         // No rank keeps a copy of a part.
         let (pushed, sent) = if window.is_whole() { (self.load.pushed, self.load.sent_to_other_nodes) } else { (0, 0) };
         // Node peers see a block that is at home; on each other node one rank receives the block for all.

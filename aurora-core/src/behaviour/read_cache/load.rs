@@ -8,7 +8,6 @@ use super::cache::{BlockArrived, Cache};
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use super::stream::Stream;
-use super::write_marks::WriteMarks;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
@@ -36,12 +35,8 @@ pub(crate) struct Load {
     pub(crate) cache: Cache,
     /// A load that is not complete. Its guard shows the arrived blocks, or was dropped already.
     pub(crate) stream: Option<Stream>,
-    /// The marks of writes by one-sided calls.
-    pub(crate) write_marks: WriteMarks,
     /// Announcements whose header has arrived, to be recorded when messages can be sent.
     pub(crate) pending: Vec<PendingAnnouncement>,
-    /// While a load is entered: local ranges that one-sided writes have touched since this rank's block was pushed.
-    pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Version of this rank's block that its node peers have in copies of their own.
     pub(super) pushed: u64,
     /// Version of this rank's block that the other nodes have.
@@ -53,10 +48,6 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn new(ranks: usize) -> Self {
-        Load { write_marks: WriteMarks::new(ranks), ..Load::default() }
-    }
-
     pub(crate) fn release(&mut self) {
         (self.pushed, self.sent_to_other_nodes) = (0, 0);
         self.cache.release();
@@ -168,9 +159,9 @@ impl Vector {
         let (element, len, shown) = (self.block.element, self.block.len(), window.range(self.dist.len()));
         let (own, place) = (self.own_part(window), self.within(me, window));
         let elements = own.start / element..own.end / element;
-        let touched = self.load.touched.take().unwrap_or_default();
+        let touched = self.writes.end_load();
         let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
-        let (version, writes) = (self.block.version, self.load.write_marks.applied);
+        let (version, writes) = (self.block.version, self.writes.applied);
         let record = self.scopes.ledger.record(epoch);
         let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].kept.said.at_home);
         // A write that no rank has announced belongs to the next load.

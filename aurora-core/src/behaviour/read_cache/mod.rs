@@ -9,7 +9,6 @@ pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod stream;
-pub(crate) mod write_marks;
 
 pub use blocks::{Blocks, Streamed};
 

@@ -5,8 +5,8 @@ use crate::Error;
 use crate::ids::Epoch;
 use crate::object::Cx;
 use crate::ops::OpId;
-use crate::scope::{self, Entered};
-use crate::vector::machine::{Answer, Vector, VectorWork};
+use crate::scope::{self, Entered, Outcome};
+use crate::vector::machine::{Vector, VectorWork};
 use crate::window::Window;
 use aurora_net::{Buffer, Payload, Rank, Received};
 use std::ops::Range;
@@ -73,12 +73,18 @@ impl Vector {
     }
 
     /// Folds some more of a partial copy of this node into the block.
-    pub(crate) fn fold_some(&mut self, from: Rank, op: OpId, folded: &mut usize, cx: &Cx<'_>) -> Result<Answer, Error> {
+    pub(crate) fn fold_some(
+        &mut self,
+        from: Rank,
+        op: OpId,
+        folded: &mut usize,
+        cx: &Cx<'_>,
+    ) -> Result<Outcome, Error> {
         /// Bytes folded in a step: about 50 us.
         const FOLDED_AT_ONCE: usize = 512 << 10;
         let position = self.nodes.position(from);
         let Some(home) = self.block.home() else {
-            return Ok(Answer::Park);
+            return Ok(Outcome::Park);
         };
         let Some(((copy, first), op)) = home.copy_of(position).zip(self.ops.find(op)) else {
             return Err(cx.frame.unknown_op());
@@ -87,15 +93,15 @@ impl Vector {
         let elements: Range<usize> = *folded..self.block.len().min(*folded + (FOLDED_AT_ONCE / element).max(1));
         let operands = &copy.bytes()[first + elements.start * element..first + elements.end * element];
         if !operands.is_empty() && !self.fold(op.fold, &elements, operands) {
-            return Ok(Answer::Park);
+            return Ok(Outcome::Park);
         }
         *folded = elements.end;
         if *folded < self.block.len() {
-            return Ok(Answer::Interrupted);
+            return Ok(Outcome::Interrupted);
         }
         if let Some(home) = self.block.home() {
             home.sharing().note_fold(position);
         }
-        Ok(Answer::Applied)
+        Ok(Outcome::applied(Ok(())))
     }
 }
