@@ -94,6 +94,7 @@ mod operation;
 pub mod ops;
 mod polls;
 mod race;
+mod registry;
 mod run;
 mod scalar;
 mod scope;
@@ -123,7 +124,7 @@ pub use behaviour::halo::{Boundary, Halo};
 pub use behaviour::{
     Accumulate, BatchedIter, BatchedPairs, BatchedQueue, BatchedReads, Blocks, HaloCache, HaloCacheMut, OwnerComputes,
     OwnerComputesMut, Paged, PagedMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
-    Scope,
+    Scope, Slice, SliceMut,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
@@ -142,8 +143,7 @@ pub use scalar::{Atomic, GScalar, ReadMostly, ScalarAccumulate, ScalarReadCache,
 pub use site::Site;
 pub use stats::{Cost, Costs, Kind, Stats};
 pub use vector::{
-    GVector, GlobalRead, GlobalWrite, Slice, SliceMut, Transfer, VectorRange, VectorRangeMut, distmemcpy,
-    distmemcpy_many,
+    GVector, GlobalRead, GlobalWrite, Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many,
 };
 pub use world::{JobInfo, LineUsage, World};
 

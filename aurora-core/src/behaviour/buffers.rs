@@ -1,6 +1,6 @@
 //! Writes wait in buffers, one for each owner, until there are enough of them to send.
 
-use super::release::protocol::LastBatch;
+use super::release::end::LastBatch;
 use super::{Behaviour, Scope};
 use crate::Site;
 use crate::distribution::Distribution;
@@ -99,7 +99,7 @@ impl<T: Element> Buffers<T> {
     pub(super) fn take_all(&mut self) -> Vec<Option<LastBatch>> {
         let last = |Pending { op, batch, limits, .. }: &mut Pending<T>| {
             *limits = [0; 2];
-            (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() })
+            (!batch.is_empty()).then(|| LastBatch { batch: (*op).into(), bytes: batch.take() })
         };
         self.owners.iter_mut().map(last).collect()
     }

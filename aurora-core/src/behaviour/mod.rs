@@ -3,7 +3,7 @@
 //! Every behaviour is a [`Scope`]: one generic guard that registers itself with the kernel, has the methods of its
 //! kind, and ends the scope when it is dropped. `src/behaviour/README.md` has the rules.
 
-mod accumulate;
+pub(crate) mod accumulate;
 mod batched_reads;
 pub(crate) mod buffers;
 mod combined;
@@ -16,6 +16,7 @@ pub(crate) mod read_cache;
 pub(crate) mod release;
 mod rows;
 mod shown;
+mod slice;
 
 pub use accumulate::Accumulated;
 pub use batched_reads::{Batched, BatchedIter, BatchedPairs, BatchedQueue};
@@ -27,18 +28,17 @@ pub use owner::{HasOwnPart, Owner, OwnerMut, ShowsOwnPart};
 pub use paged::Pages;
 pub use read_cache::{Blocks, Cached, Streamed};
 pub use release::{Alone, PutOnly, Together};
+pub use slice::{Slice, SliceMut};
 
 use crate::element::Element;
 use crate::error::Result;
-use crate::memory::{Shortage, Storage};
-use crate::object::{Cx, Guard};
-use crate::vector::GVector;
-use crate::vector::machine::Vector;
+use crate::memory::Shortage;
+use crate::object::Guard;
+use crate::vector::{GVector, Taken};
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The rank's own part, for reading: [`GVector::owner_computes`].
 pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
@@ -81,7 +81,7 @@ pub trait Behaviour: sealed::Sealed + Sized {
     const SENDS: bool = false;
 
     /// Ends the loan of this rank's own part. Returns it if it was for writing; the caller gives it to
-    /// [`Vector::take_back`].
+    /// [`VectorCore::take_back`](crate::vector::core::VectorCore::take_back).
     #[doc(hidden)]
     fn hand_back(&mut self, _: &GVector<Self::Element>) -> Option<Taken> {
         None
@@ -97,33 +97,6 @@ pub trait Behaviour: sealed::Sealed + Sized {
     /// Returns the lent elements after a panic. Nothing of the unfinished scope is sent.
     #[doc(hidden)]
     fn abandon(&mut self, vector: &GVector<Self::Element>);
-}
-
-/// Elements of this rank's block that a guard has taken for writing.
-#[allow(unnameable_types, missing_debug_implementations, reason = "behaviours are those of this crate")]
-pub struct Taken {
-    /// The first byte's place in the block.
-    at: usize,
-    part: Arc<dyn Storage>,
-}
-
-impl Vector {
-    fn take_back(&mut self, Taken { at, part }: Taken) {
-        self.block.give_back_part(at, part);
-    }
-
-    /// Registers a guard.
-    fn open_guard(
-        &mut self,
-        (behaviour, site): (&'static str, &Site),
-        how: (bool, bool),
-        window: Window,
-        cx: &mut Cx<'_>,
-    ) -> Guard {
-        let guard = cx.open_guard((behaviour, site), how, window);
-        self.refresh_permit(cx);
-        guard
-    }
 }
 
 pub(crate) mod sealed {
@@ -159,7 +132,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// have sent batches that wait for this opening.
     fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
         let scope = Self::open(vector, window, site, state, true, true);
-        vector.shared.tidy(|object, _| object.scopes.has_changed = true);
+        vector.shared.tidy(|object, _| object.core().scopes_mut().has_changed = true);
         scope
     }
 
@@ -172,7 +145,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.shared.tidy(|object, cx| object.open_guard((B::NAME, &site), how, window, cx));
+        let guard = vector.shared.tidy(|object, cx| object.core().open_guard((B::NAME, &site), how, window, cx));
         Self::new((vector, window, site), state, guard)
     }
 
@@ -223,8 +196,8 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             self.state.close(vector, &self.site, checked)
         };
         vector.shared.end_guard(guard, close, |object, taken| {
-            taken.into_iter().for_each(|taken| object.take_back(taken));
-            object.scopes.has_changed = true;
+            taken.into_iter().for_each(|taken| object.core().take_back(taken));
+            object.core().scopes_mut().has_changed = true;
         })
     }
 }

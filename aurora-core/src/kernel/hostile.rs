@@ -2,25 +2,28 @@
 
 use super::Kernel;
 use super::nodes::Nodes;
+use crate::behaviour::accumulate::folds::Folds;
 use crate::behaviour::halo::Halo;
+use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::halo::message::HaloMessage;
 use crate::behaviour::read_cache::arrival::Announced;
-use crate::behaviour::read_cache::message::LoadMessage;
-use crate::behaviour::release::message::Written;
+use crate::behaviour::read_cache::protocol::{Load, LoadMessage};
 use crate::distribution::{Distribution, Shape};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{self, to_object};
 use crate::memory::Array;
-use crate::scope::{Opening, Rule, ScopeMessage};
+use crate::registry::part;
+use crate::scope::{Opening, Rule, ScopeMessage, Served};
 use crate::stats::Kind;
 use crate::vector::block::Block;
-use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
-use crate::vector::message::{Asked, Message, Request};
+use crate::vector::message::{Asked, Request, SCOPES, Written};
+use crate::vector::protocol::Numbered;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Handler, Outbox, Placement, Rank, Received};
+use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -38,7 +41,7 @@ fn rank_of(size: usize) -> (Kernel, Outbox) {
     let dist = Distribution::block(Shape::Vector(LEN), size);
     let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
     let block = Block::new(Arc::new(block), size_of::<u64>(), None);
-    let machine = machine::<u64>(&kernel.core, dist, block, Arc::new(Nodes::apart(size)));
+    let machine = part::<u64>(&kernel.core, dist, block, Nodes::apart(size));
     kernel.add(OBJECT, name, machine);
     (kernel, Outbox::default())
 }
@@ -49,8 +52,16 @@ fn deliver(state: &mut (Kernel, Outbox), header: &[u8], payload: Vec<u8>) {
 }
 
 /// The header of a message to the vector.
-fn header(message: &Message) -> Vec<u8> {
+fn header(message: &impl Serialize) -> Vec<u8> {
     to_object(OBJECT, message).expect("short")
+}
+
+fn of_load(message: LoadMessage) -> Vec<u8> {
+    header(&Load::header(message))
+}
+
+fn of_scope(message: ScopeMessage<Written>) -> Vec<u8> {
+    header(&(SCOPES, message))
 }
 
 fn vector<R>(kernel: &mut Kernel, look: impl FnOnce(&mut Vector) -> R) -> R {
@@ -62,9 +73,9 @@ fn opening(rule: Rule, window: Window) -> Opening {
     Opening::new("Scope", Kind::Control, rule, &Site::here()).of(window)
 }
 
-fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
+fn enter(window: Window, marks: Vec<(u32, u64)>) -> Vec<u8> {
     let said = Announced { marks, ..Announced::default() };
-    Message::Load(LoadMessage::Enter { epoch: 1, opening: opening(Rule::Announced, window), said })
+    of_load(LoadMessage::Enter { epoch: 1, opening: opening(Rule::Announced, window), said })
 }
 
 #[test]
@@ -76,20 +87,9 @@ fn a_part_that_is_not_there() {
         };
         let release = opening(Rule::Ended, window);
         let messages = [
-            header(&enter(window, Vec::new())),
-            header(&Message::Flush(ScopeMessage::Batch {
-                epoch: 1,
-                seq: 0,
-                opening: release.clone(),
-                batch: Written::Values,
-            })),
-            header(&Message::Flush(ScopeMessage::End {
-                epoch: 1,
-                opening: release.clone(),
-                batches: 0,
-                last: None,
-                time: None,
-            })),
+            enter(window, Vec::new()),
+            of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: release.clone(), batch: Written::Values }),
+            of_scope(ScopeMessage::End { epoch: 1, opening: release.clone(), batches: 0, last: None, time: None }),
             message::Message::Dropped { object: OBJECT }
                 .encode(&postcard::to_allocvec(&(1u64, Some(release))).expect("plain data")),
             call(Request::ReadMany { width: 4, window }),
@@ -110,8 +110,8 @@ fn a_part_that_is_not_there() {
 fn a_partial_copy_that_is_not_there() {
     let mut state = rank();
     let opening = opening(Rule::Ended, Window::WHOLE).with_op::<crate::ops::Sum>();
-    let end = ScopeMessage::End { epoch: 1, opening, batches: 1, last: Some(Written::Partial), time: None };
-    deliver(&mut state, &header(&Message::Flush(end)), Vec::new());
+    let end = ScopeMessage::End { epoch: 1, opening, batches: 1, last: Some(Folds::BATCH), time: None };
+    deliver(&mut state, &of_scope(end), Vec::new());
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{:?}", state.0.core.fault);
 }
 
@@ -120,15 +120,15 @@ fn lists_of_loads_that_nobody_can_have_entered() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
     let records = |state: &mut (Kernel, Outbox)| {
-        vector(&mut state.0, |vector| (0..1000).filter(|of| vector.scopes.ledger.find(*of).is_some()).count())
+        vector(&mut state.0, |vector| (0..1000).filter(|of| vector.with::<Load>().0.has(*of)).count())
     };
     // A rank may be two loads ahead, and its first message may arrive last.
     for epoch in [7, 9] {
-        deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch })), list.clone());
+        deliver(&mut state, &of_load(LoadMessage::Made { epoch }), list.clone());
     }
     assert!(state.0.core.fault.is_none() && records(&mut state) == 2);
     for epoch in 10..1000 {
-        deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch })), list.clone());
+        deliver(&mut state, &of_load(LoadMessage::Made { epoch }), list.clone());
     }
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))) && records(&mut state) == 2);
 }
@@ -137,27 +137,27 @@ fn lists_of_loads_that_nobody_can_have_entered() {
 fn a_list_that_comes_twice() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
-    deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch: 1 })), list.clone());
+    deliver(&mut state, &of_load(LoadMessage::Made { epoch: 1 }), list.clone());
     assert!(state.0.core.fault.is_none());
-    deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch: 1 })), list);
+    deliver(&mut state, &of_load(LoadMessage::Made { epoch: 1 }), list);
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))));
 }
 
 #[test]
 fn the_correction_of_a_load_that_we_have_not_entered() {
     let empty = crate::vector::batch::batch_of(&[], size_of::<u64>(), &[]);
-    let correct = |epoch| Message::Load(LoadMessage::Correct { epoch, version: 2, writes: 1 });
+    let correct = |epoch| of_load(LoadMessage::Correct { epoch, version: 2, writes: 1 });
     let mut state = rank();
-    deliver(&mut state, &header(&correct(1)), empty.clone());
+    deliver(&mut state, &correct(1), empty.clone());
     assert!(
         matches!(state.0.core.fault, Some(Error::Start(_)))
-            && vector(&mut state.0, |vector| vector.scopes.ledger.find(1).is_none())
+            && vector(&mut state.0, |vector| vector.core().ledger().find(1).is_none())
     );
     // A message for a load that has ended is too late, and changes nothing.
     let mut state = rank();
-    vector(&mut state.0, |vector| vector.scopes.ledger.epoch = 1);
-    deliver(&mut state, &header(&correct(1)), empty);
-    assert!(state.0.core.fault.is_none() && vector(&mut state.0, |vector| vector.scopes.ledger.find(1).is_none()));
+    vector(&mut state.0, |vector| vector.core().ledger_mut().epoch = 1);
+    deliver(&mut state, &correct(1), empty);
+    assert!(state.0.core.fault.is_none() && vector(&mut state.0, |vector| vector.core().ledger().find(1).is_none()));
 }
 
 #[test]
@@ -166,11 +166,16 @@ fn a_write_that_nobody_has_applied() {
         let mut state = rank();
         let (kernel, out) = &mut state;
         let load = opening(Rule::Announced, Window::WHOLE);
-        let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| vector.enter_read_cache(load, cx));
+        let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| {
+            let epoch = vector.enter(load.clone(), cx)?;
+            let (state, core) = vector.with::<Load>();
+            state.entered(core, epoch, &load, cx);
+            Ok::<_, Error>(())
+        });
         entered.expect("it lives").expect("no fault");
-        deliver(&mut state, &header(&enter(Window::WHOLE, marks)), Vec::new());
+        deliver(&mut state, &enter(Window::WHOLE, marks), Vec::new());
         let fault = state.0.objects[&OBJECT].frame.fault.clone();
-        (vector(&mut state.0, |vector| vector.scopes.ledger.is_settled(1)), fault)
+        (vector(&mut state.0, |vector| vector.core().ledger().is_settled(1)), fault)
     };
     assert!(matches!(load(Vec::new()), (true, None)));
     assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));
@@ -196,7 +201,7 @@ fn edges_of_different_halos_beside_each_other() {
     let edge = |width| {
         let entry = opening(Rule::Neighbours, Window::WHOLE).with(format!(" ({width})"));
         let entry = Some((entry, Halo::periodic(width)));
-        header(&Message::Halo(HaloMessage { epoch: 1, number: 0, entry, mailbox: false, at: None }))
+        header(&Edges::header(HaloMessage { epoch: 1, number: 0, entry, mailbox: false, at: None }))
     };
     let mut begin = |from, width: usize| match kernel.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),
@@ -214,7 +219,7 @@ fn edges_of_different_halos_beside_each_other() {
 #[test]
 fn blocks_of_different_loads_beside_each_other() {
     let (mut kernel, mut out) = rank_of(3);
-    let headers = [Window::WHOLE, Window::of(&(5..LEN), LEN)].map(|window| header(&enter(window, Vec::new())));
+    let headers = [Window::WHOLE, Window::of(&(5..LEN), LEN)].map(|window| enter(window, Vec::new()));
     let mut begin = |from: usize, header: &[u8]| match kernel.place(Rank::new(from), header, 3 * size_of::<u64>()) {
         Placement::At(token) => token,
         _ => panic!("a block goes where it belongs, or nowhere"),

@@ -10,22 +10,21 @@ use super::nodes::Nodes;
 use super::watch::Blocked;
 use super::{Kernel, Reason};
 use crate::Site;
-use crate::behaviour::release::message::Written;
-use crate::behaviour::release::protocol::LastBatch;
+use crate::behaviour::release::end::{LastBatch, end_release};
 use crate::distribution::{Distribution, Shape};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
 use crate::object::{Cx, Guard};
+use crate::registry::part;
 use crate::scope::{Entered, Opening, Rule, ScopeMessage, Served};
 use crate::stats::Kind;
+use crate::vector::asking::GATE;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
-use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
-use crate::vector::message::{Asked, Message, Request};
-use crate::vector::waits::VectorWait;
+use crate::vector::message::{Asked, Request, SCOPES, Written};
 use crate::window::Window;
 use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
 use loom::sync::{Arc, Mutex, MutexGuard};
@@ -63,8 +62,7 @@ impl Node {
         let name = ObjectName { what: "GVector<u64>".into(), made_at: site.clone() };
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
-        let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let machine = machine::<u64>(&kernel.core, dist, block, nodes);
+        let machine = part::<u64>(&kernel.core, dist, block, Nodes::apart(2));
         kernel.add(OBJECT, name, machine);
         Arc::new(Node { state: Mutex::new((kernel, Outbox::default())), len, site })
     }
@@ -94,7 +92,7 @@ impl Node {
     fn open(&self, behaviour: &'static str, how: (bool, bool)) -> Guard {
         self.on(|object, cx| {
             let guard = cx.open_guard((behaviour, &self.site), how, Window::WHOLE);
-            object.refresh_permit(cx);
+            object.core().refresh_permit(cx);
             guard
         })
     }
@@ -102,7 +100,7 @@ impl Node {
     fn close(&self, guard: Guard) {
         self.on(|object, cx| {
             cx.close_guard(guard, false);
-            object.scopes.has_changed = true;
+            object.core().scopes_mut().has_changed = true;
         });
     }
 
@@ -176,25 +174,25 @@ fn uniform(bytes: &[u8]) -> u64 {
 
 /// The steps of [`OwnerComputesMut`](crate::OwnerComputesMut): opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
-    node.wait(|object, cx| object.scopes.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
-    node.wait(|object, cx| object.poll_exclusive(Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.core().scopes_mut().poll_usable(true, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.core().poll_exclusive(Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (true, false));
-    let block = node.on(|object, _| object.take_part(&(0..node.len))).expect("one write guard at a time");
+    let block = node.on(|object, _| object.core().take_part(&(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
     block[..half].fill(2);
     thread::yield_now();
     block[half..].fill(2);
-    node.on(|object, _| object.block.give_back(std::sync::Arc::new(block)));
+    node.on(|object, _| object.core().block_mut().give_back(std::sync::Arc::new(block)));
     node.close(guard);
 }
 
 /// A wrong guard: it writes in two steps without taking the block.
 fn write_without_lending(node: &Node) {
     for half in [0..node.len / 2, node.len / 2..node.len] {
-        node.wait(|object, cx| object.poll_writable(Window::WHOLE, cx)).expect("no fault");
+        node.wait(|object, cx| object.core().poll_writable(Window::WHOLE, cx)).expect("no fault");
         node.on(|object, _| {
-            object.block.write(|bytes| bytemuck::cast_slice_mut::<_, u64>(bytes)[half].fill(2));
+            object.core().block_mut().write(|bytes| bytemuck::cast_slice_mut::<_, u64>(bytes)[half].fill(2));
         });
     }
 }
@@ -202,19 +200,19 @@ fn write_without_lending(node: &Node) {
 /// A wrong guard: it takes the block while transfers read it.
 fn write_under_transfers(node: &Node) {
     let guard = node.open("OwnerComputes", (true, false));
-    let block = node.on(|object, _| object.block.take());
+    let block = node.on(|object, _| object.core().block_mut().take());
     if let Some(block) = block {
         thread::yield_now();
-        node.on(|object, _| object.block.give_back(block));
+        node.on(|object, _| object.core().block_mut().give_back(block));
     }
     node.close(guard);
 }
 
 /// The steps of [`OwnerComputes`](crate::OwnerComputes): shows the block, which does not change meanwhile.
 fn read_by_a_guard(node: &Node) {
-    node.wait(|object, cx| object.scopes.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.core().scopes_mut().poll_usable(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (false, false));
-    let shown = node.on(|object, _| object.block.share());
+    let shown = node.on(|object, _| object.core().block_mut().share());
     let shown = typed::<u64>(shown.expect("no write guard together with a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
@@ -244,9 +242,13 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "parked requests are answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
         node.on(|object, cx| {
-            assert!(object.scopes.parked().len() == 0 && cx.frame.open.is_empty() && !object.block.is_lent());
-            assert!(!object.block.is_in_flight());
-            assert!([1, 2, 3].contains(&uniform(object.block.bytes().expect("it is back"))));
+            assert!(
+                object.core().scopes_mut().parked().len() == 0
+                    && cx.frame.open.is_empty()
+                    && !object.core().block_mut().is_lent()
+            );
+            assert!(!object.core().block_mut().is_in_flight());
+            assert!([1, 2, 3].contains(&uniform(object.core().block_mut().bytes().expect("it is back"))));
         });
     });
 }
@@ -298,19 +300,19 @@ fn split_end(entered: u64) {
         };
         let endpoint = beside(&node, move |node| {
             node.ask(1, entered);
-            node.deliver(&to_object(OBJECT, &Message::Flush(end)).expect("short"), batch(1, 5).into());
+            node.deliver(&to_object(OBJECT, &(SCOPES, end)).expect("short"), batch(1, 5).into());
         });
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.open("ReleaseC", (true, true));
-        node.on(|object, _| object.scopes.has_changed = true);
+        node.on(|object, _| object.core().scopes_mut().has_changed = true);
         let reason = Reason { action: "ReleaseC", site: None, kind: Kind::Flush };
         let mut scope = Entered::new(epoch, opening, reason, 2);
-        let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
-        node.on(|object, cx| object.end_release(&mut scope, false, last, cx));
+        let last = vec![Some(LastBatch { batch: Written::Values, bytes: batch(0, 5) }), None];
+        node.on(|object, cx| end_release(object, &mut scope, None, last, cx));
         node.close(guard);
         let own = node.wait(|object, cx| {
-            object.scopes.poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
-            object.block.read(uniform)
+            object.core().scopes_mut().poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
+            object.core().block_mut().read(uniform)
         });
         assert_eq!(own, 5, "all writes are seen after the scope");
         endpoint.join().expect("it has not panicked");
@@ -351,7 +353,7 @@ fn a_write_does_not_wait_for_reads_that_come_after_it() {
         assert_eq!(under_way(&mut answers), [4], "nothing waits any more");
         assert!(answers.read[&2].len() == size_of::<u64>(), "it is written");
         // A write of the owner.
-        let gate = Blocked::Object(OBJECT, VectorWait::Gate.into());
+        let gate = Blocked::Object(OBJECT, GATE);
         node.act(|kernel, _| kernel.core.watch.begin(kernel.core.clock.now(), gate, &node.site));
         for id in [5, 6] {
             node.ask(id, 0);
@@ -359,6 +361,6 @@ fn a_write_does_not_wait_for_reads_that_come_after_it() {
             assert_eq!(uniform(&answers.read[&id]), 3);
         }
         node.send(&mut answers);
-        assert!(node.on(|object, cx| object.poll_writable(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
+        assert!(node.on(|object, cx| object.core().poll_writable(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
     });
 }

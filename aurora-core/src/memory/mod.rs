@@ -67,6 +67,11 @@ use std::sync::Arc;
 /// Memory that the system has promised.
 pub(crate) type Fresh = Result<Arc<dyn Storage>, Shortage>;
 
+/// Memory for `len` elements of this type, which is taken when it is touched.
+pub(crate) fn fresh<T: Element>(len: usize) -> Fresh {
+    Ok(Arc::new(Array::<T>::promised(len)?))
+}
+
 /// An [`Array`] whose element type is not known here.
 pub(crate) trait Storage: Any + Send + Sync {
     fn bytes(&self) -> &[u8];

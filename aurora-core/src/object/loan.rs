@@ -15,6 +15,9 @@ pub struct Loan(u64);
 /// Bits of a token that the object chooses. The object's number stands above them.
 const BITS: u32 = 40;
 
+/// Parts of an object, each with loans of its own.
+const TAGS: u64 = 16;
+
 impl Loan {
     /// The loan of this number.
     ///
@@ -28,6 +31,11 @@ impl Loan {
     /// Returns the number of this loan.
     pub fn number(self) -> u64 {
         self.0
+    }
+
+    /// The part of the object to which the loan belongs: [`Loans::tagged`].
+    pub(crate) fn tag(self) -> u8 {
+        (self.0 % TAGS) as u8
     }
 
     /// The loan that a token of the transport stands for, as the called object knows it.
@@ -54,14 +62,19 @@ pub struct Loans<L> {
 
 impl<L> Default for Loans<L> {
     fn default() -> Self {
-        Loans { next: 0, loans: HashMap::new() }
+        Loans::tagged(0)
     }
 }
 
 impl<L> Loans<L> {
+    /// The loans of the part of an object with this number, below 16.
+    pub(crate) fn tagged(tag: u8) -> Self {
+        Loans { next: tag.into(), loans: HashMap::new() }
+    }
+
     /// Adds a loan.
     pub fn add(&mut self, loan: L) -> Loan {
-        self.next += 1;
+        self.next += TAGS;
         let number = Loan::new(self.next);
         self.loans.insert(number, loan);
         number

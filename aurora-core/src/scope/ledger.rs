@@ -72,16 +72,8 @@ impl<A: Clone + Default> Ledger<A> {
         self.me.others(self.size)
     }
 
-    pub(crate) fn records(&self) -> impl Iterator<Item = &Record<A>> {
-        self.records.values()
-    }
-
     pub(crate) fn find(&self, epoch: Epoch) -> Option<&Record<A>> {
         self.records.get(&epoch)
-    }
-
-    pub(crate) fn find_mut(&mut self, epoch: Epoch) -> Option<&mut Record<A>> {
-        self.records.get_mut(&epoch)
     }
 
     /// Enters the next scope. Fails with a rank whose opening differs.

@@ -252,19 +252,19 @@ impl<S: Served> Scopes<S> {
 macro_rules! answered_by_scopes {
     () => {
         fn entered(&self) -> u64 {
-            self.scopes.ledger.epoch
+            crate::scope::Served::scopes(self).ledger.epoch
         }
 
         fn digest(&self) -> u64 {
-            self.scopes.ledger.digest()
+            crate::scope::Served::scopes(self).ledger.digest()
         }
 
         fn claim(&self, name: &crate::error::ObjectName, _: aurora_net::Rank) -> crate::error::Claim {
-            self.scopes.ledger.last_claim(name)
+            crate::scope::Served::scopes(self).ledger.last_claim(name)
         }
 
         fn drop_notice(&mut self, cx: &mut crate::object::Cx<'_>) -> Vec<u8> {
-            self.scopes.drop_notice(cx)
+            crate::scope::Served::scopes_mut(self).drop_notice(cx)
         }
 
         fn peer_dropped(

@@ -37,6 +37,14 @@ pub(crate) enum Due {
 }
 
 impl Due {
+    /// The scope of a batch, or the last scope before a request.
+    pub(crate) fn epoch(self) -> Epoch {
+        match self {
+            Due::Within { epoch, .. } | Due::After(_, epoch) => epoch,
+            Due::Now => 0,
+        }
+    }
+
     /// The scope of a batch.
     pub(crate) fn scope(self) -> Option<Epoch> {
         if let Due::Within { epoch, .. } = self { Some(epoch) } else { None }

@@ -1,8 +1,8 @@
 //! Accesses to a vector through the kernel: to this rank's own block, and to an element of another rank.
 
 use super::GVector;
+use super::asking::GATE;
 use super::message::Request;
-use super::waits::VectorWait;
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
@@ -22,7 +22,7 @@ impl<T: Element> GVector<T> {
         if !self.shared.modes.check {
             return Ok(());
         }
-        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| object.scopes.poll_usable(false, window, cx))
+        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| object.core.scopes.poll_usable(false, window, cx))
     }
 
     /// Checking mode: notes an access of this rank to elements of its own block, by local indices.
@@ -37,18 +37,19 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         self.order_after_scopes(window, site)?;
-        self.shared.on(site, |object, cx| object.note_own(kind, window, site, ranges, cx))
+        self.shared.on(site, |object, cx| object.core.note_own(kind, window, site, ranges, cx))
     }
 
     /// Reads our own block once all earlier scopes are completed.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
         self.shared.wait_on(ScopeWait::Settle, site, |object, cx| {
-            if let Err(error) = object.scopes.poll_usable(false, Window::WHOLE, cx)? {
+            let core = &mut object.core;
+            if let Err(error) = core.scopes.poll_usable(false, Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
             let read = &mut read;
-            object.block.read(|bytes| read.take().map(|read| Ok(read(bytemuck::cast_slice(bytes)))))?
+            core.block.read(|bytes| read.take().map(|read| Ok(read(bytemuck::cast_slice(bytes)))))?
         })
     }
 
@@ -56,8 +57,8 @@ impl<T: Element> GVector<T> {
     /// contains the elements, are completed. Scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
         self.shared.wait_on(ScopeWait::Settle, site, |object, cx| {
-            match object.scopes.poll_usable(false, window, cx)? {
-                Ok(()) => object.block.read_elements(places).map(Ok),
+            match object.core.scopes.poll_usable(false, window, cx)? {
+                Ok(()) => object.core.block.read_elements(places).map(Ok),
                 Err(error) => Some(Err(error)),
             }
         })
@@ -66,15 +67,16 @@ impl<T: Element> GVector<T> {
     /// Writes our own block, once all earlier scopes are completed and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
         self.shared
-            .wait_on(ScopeWait::Settle, site, |object, cx| object.scopes.poll_usable(true, Window::WHOLE, cx))?;
+            .wait_on(ScopeWait::Settle, site, |object, cx| object.core.scopes.poll_usable(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
-        self.shared.wait_on(VectorWait::Gate, site, |object, cx| {
-            if let Err(error) = object.poll_writable(Window::WHOLE, cx)? {
+        self.shared.wait_on(GATE, site, |object, cx| {
+            let core = &mut object.core;
+            if let Err(error) = core.poll_writable(Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
             let write = &mut write;
-            let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
-            object.refresh_permit(cx);
+            let done = core.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
+            core.refresh_permit(cx);
             done.map(Ok)
         })
     }
@@ -92,7 +94,7 @@ impl<T: Element> GVector<T> {
         let reason = Reason::new(action, Kind::Access, site);
         let call = self.shared.on(site, |object, cx| {
             cx.usable(matches!(request, Request::WriteAt { .. }), Window::WHOLE)?;
-            Ok(object.ask((to, &reason, When::Now), request, payload, cx))
+            Ok(object.core.ask((to, &reason, When::Now), request, payload, cx))
         })?;
         self.shared.answer(call, (action, Kind::Access), site)
     }

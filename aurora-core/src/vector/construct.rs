@@ -1,24 +1,19 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
-use super::apply::{Access, built_in_ops};
-use super::incast::IncastGuard;
-use crate::behaviour::halo::edges::Edges;
-use crate::behaviour::read_cache::load::Load;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Partition, Refusal, Shape};
 use crate::element::Element;
 use crate::error::{Result, clip};
-use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, SharedCopy, Sharing, offset_in_page};
-use crate::object::{Loans, Plan, Shared};
+use crate::object::{Plan, Shared};
 use crate::operation::{TypeKey, short};
-use crate::scope::Scopes;
 use crate::vector::block::Block;
+use crate::vector::core::VectorCore;
 use crate::vector::machine::Vector;
-use crate::vector::writes::Writes;
+use crate::vector::protocol::Protocols;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -120,11 +115,14 @@ impl VectorPlan {
         link: Link,
         block: Array<T>,
         home: Option<Home>,
+        protocols: Protocols,
     ) -> Result<Shared<Vector>> {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         let dist = self.dist.clone();
-        Shared::construct(link, &mut self.plan, |core| machine::<T>(core, dist, block, nodes))
+        Shared::construct(link, &mut self.plan, |core| {
+            Vector::new(core, VectorCore::new::<T>(core, dist, block, nodes), protocols)
+        })
     }
 }
 
@@ -163,25 +161,5 @@ fn distribute<T: Element>(
         Some(rank) if rank.index() >= size => Err(Error::NoSuchRank { rank, size, site }),
         Some(rank) => Ok(Distribution::on(rank, dist.shape())),
         None => Ok(dist),
-    }
-}
-
-pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block, nodes: Arc<Nodes>) -> Vector {
-    let size = core.size;
-    Vector {
-        dist,
-        block,
-        loans: Loans::default(),
-        fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
-        check: core.modes.check.then(Box::default),
-        ops: built_in_ops::<T>(),
-        access: Access::of::<T>(),
-        scopes: Scopes::new(core.me, size, core.modes.check),
-        load: Load::default(),
-        writes: Writes::new(size),
-        halo: Edges::default(),
-        pages: None,
-        nodes,
-        incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
     }
 }

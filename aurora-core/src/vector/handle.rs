@@ -1,8 +1,9 @@
 //! The distributed vector.
 
+use super::asking::GATE;
 use super::{VectorRange, distmemcpy};
 use crate::digest;
-use crate::distribution::{Distribution, MatrixDim, Partition, Shape};
+use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
 use crate::kernel::message::malformed;
@@ -16,7 +17,7 @@ use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
-use crate::vector::waits::VectorWait;
+use crate::vector::protocol::Protocols;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -54,107 +55,13 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Makes a vector of zeros. `partition` is a [`Shape`], for equal blocks: a number of elements, or a
-    /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths or
-    /// in proportion to the weights of ranks.
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let v = GVector::<f64>::new(world, 100)?;
-    /// let m = GVector::<f64>::new(world, (20, 5))?; // a matrix
-    /// assert_eq!((v.len(), m.len()), (100, 100));
-    /// assert_eq!(v.at(99)?, 0.0);
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `Mismatch` if ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
-    /// [`Error::OutOfMemory`] if some rank's memory has no room for its block; for a `Partition` also
-    /// [`Error::OneForEachRank`], [`Error::TooManyRows`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
-    #[doc(alias("NGA_Create", "symmetric heap", "MPI_Win_allocate_shared"))]
     #[track_caller]
-    pub fn new<'a>(world: &World, partition: impl Into<Partition<'a>>) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, None)
-    }
-
-    /// Collective. Makes a vector whose element `i` is `value(i)`; each rank computes its own elements. Errors as for
-    /// [`new`](Self::new).
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let squares = GVector::<u64>::from_fn(world, 10, |i| (i * i) as u64)?;
-    /// assert_eq!(squares.at(7)?, 49);
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[track_caller]
-    pub fn from_fn<'a>(
+    pub(crate) fn construct(
+        mut plan: VectorPlan,
         world: &World,
-        partition: impl Into<Partition<'a>>,
-        mut value: impl FnMut(usize) -> T,
+        value: Option<&mut dyn FnMut(usize) -> T>,
+        protocols: Protocols,
     ) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, Some(&mut value))
-    }
-
-    /// Collective. Makes a vector of zeros of which rank `r` owns `lengths[r]` elements: [`new`](Self::new) with
-    /// [`Partition::lengths`]. For rows of a matrix use [`Partition::rows`].
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let v = GVector::<u64>::with_blocks(world, &[2, 8])?; // one length for each of 2 ranks
-    /// assert_eq!(v.local_range(), [0..2, 2..10][world.rank().index()]);
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[track_caller]
-    pub fn with_blocks(world: &World, lengths: &[usize]) -> Result<Self> {
-        Self::new(world, Partition::lengths(lengths))
-    }
-
-    /// Collective. Makes a vector or matrix of zeros in blocks in proportion to the ranks' weights: [`new`](Self::new)
-    /// with [`Partition::weighted`].
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let v = GVector::<u64>::weighted(world, 100, &[1.0, 3.0])?; // one weight for each of 2 ranks
-    /// assert_eq!(v.local_range(), [0..25, 25..100][world.rank().index()]);
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[track_caller]
-    pub fn weighted(world: &World, shape: impl Into<Shape>, weights: &[f64]) -> Result<Self> {
-        Self::new(world, Partition::weighted(shape, weights))
-    }
-
-    /// Collective. Makes a vector of zeros that `rank` owns as a whole (the paper's `Sample`, section 3.4). Errors as
-    /// for [`GVector::new`], and [`Error::NoSuchRank`].
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let sample = GVector::<u64>::on(world, 1, 50)?;
-    /// assert_eq!(sample.local_range().len(), if world.rank() == 1 { 50 } else { 0 });
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[doc(alias = "on_rank")]
-    #[track_caller]
-    pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into().into(), Some(rank.into()), Site::here()), world, None)
-    }
-
-    #[track_caller]
-    fn construct(mut plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, link) = (plan.dist.clone(), world.link().of_next_object());
         let modes = link.modes;
         // A large block is made in the shared memory where it stays.
@@ -162,14 +69,14 @@ impl<T: Element> GVector<T> {
         let settled = place.is_some();
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
-        let shared = plan.agree(link, block, home)?;
+        let shared = plan.agree(link, block, home, protocols)?;
         let (place, shared_copy) = if settled { (None, early) } else { plan.place::<T>(&shared)? };
         let direct = shared.tidy(|object, _| {
             if let Some(place) = place {
-                object.block.settle_down(place);
+                object.core.block.settle_down(place);
             }
-            let direct = object.direct(modes.deny);
-            object.scopes.has_changed = true;
+            let direct = object.core.direct(modes.deny);
+            object.core.scopes.has_changed = true;
             direct
         });
         Ok(GVector {
@@ -436,7 +343,7 @@ impl<T: Element> GVector<T> {
         let site = Site::here();
         let settled = self
             .shared
-            .wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(true, Window::WHOLE, cx));
+            .wait_on(ScopeWait::Settle, &site, |object, cx| object.core.scopes.poll_usable(true, Window::WHOLE, cx));
         let key = self.shared.id().0;
         self.shared.synchronize(
             "a fill",
@@ -448,13 +355,14 @@ impl<T: Element> GVector<T> {
         )?;
         let opening = Opening::new("filled", Kind::Barrier, Rule::Met, &site);
         let epoch = self.shared.on(&site, |object, cx| object.enter(opening, cx))?;
-        self.shared.wait_on(VectorWait::Gate, &site, |object, cx| {
+        self.shared.wait_on(GATE, &site, |object, cx| {
             if let Err(error) = cx.usable(true, Window::WHOLE) {
                 return Some(Err(error));
             }
-            object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
-            object.scopes.end_met(epoch);
-            Some(object.note_fill(epoch, &site, cx))
+            let core = &mut object.core;
+            core.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
+            core.scopes.end_met(epoch);
+            Some(core.note_fill(epoch, &site, cx))
         })
     }
 

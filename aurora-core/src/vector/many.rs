@@ -229,7 +229,8 @@ impl<'a, T: Element> Reading<'a, T> {
         vector.shared.look();
         let request = Request::ReadMany { width: width as u8, window: *window };
         let when = if last { When::Now } else { When::More };
-        let call = vector.shared.on(site, |object, cx| Ok(object.ask((owner, reason, when), request, places, cx)))?;
+        let call =
+            vector.shared.on(site, |object, cx| Ok(object.core.ask((owner, reason, when), request, places, cx)))?;
         let positions = std::mem::replace(&mut wanted.positions, spare.pop().unwrap_or_default());
         wanted.asked.push_back(Question { asked: Asked::new(&vector.shared, call), positions });
         Ok(())
@@ -370,8 +371,9 @@ impl<T: Element> GVector<T> {
         let reason = Reason::new(PUT.0, PUT.1, site);
         let request = Request::Write { op: None, window: Window::WHOLE };
         let when = if last { When::Now } else { When::More };
-        let call =
-            self.shared.on(site, |object, cx| Ok(object.ask((owner, &reason, when), request, batch.take(), cx)))?;
+        let call = self
+            .shared
+            .on(site, |object, cx| Ok(object.core.ask((owner, &reason, when), request, batch.take(), cx)))?;
         under_way[owner.index()] = Some(Asked::new(&self.shared, call));
         Ok(())
     }

@@ -1,65 +1,29 @@
-//! The messages and requests about a vector: headers of transfers.
+//! The headers about a vector: requests, and batches of scopes. Protocols have headers of their own.
 
-use crate::behaviour::halo::message::HaloMessage;
-use crate::behaviour::paged::message::PagesMessage;
-use crate::behaviour::read_cache::message::LoadMessage;
-use crate::behaviour::release::message::Written;
 use crate::distribution::Distribution;
 use crate::ids::Epoch;
-use crate::kernel::Reason;
-use crate::object::{Cx, How};
 use crate::ops::OpId;
-use crate::scope::ScopeMessage;
-use crate::stats::Kind;
 use crate::vector::check::Stamp;
 use crate::window::Window;
-use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// A message: its protocol, in one byte of the header, and the message of that protocol.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Message {
-    Load(LoadMessage),
-    Flush(ScopeMessage<Written>),
-    Halo(HaloMessage),
-    Pages(PagesMessage),
+/// The first byte of a header about scopes. Headers of protocols begin with the protocol's number.
+pub(crate) const SCOPES: u8 = 0;
+
+/// A batch of a scope of writes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Written {
+    /// Values that replace the old ones.
+    Values,
+    /// Operands of this operation.
+    Operands(OpId),
+    /// A batch of the protocol of this number.
+    Of(u8),
 }
 
-impl Message {
-    /// Decodes a header; `None` if it cannot be about a vector of this distribution.
-    pub(crate) fn decode(header: &[u8], dist: &Distribution) -> Option<Self> {
-        let message: Message = postcard::from_bytes(header).ok()?;
-        let opening = match &message {
-            Message::Load(load) => load.opening(),
-            // Checked when it is delivered.
-            Message::Flush(_) => None,
-            Message::Halo(halo) => halo.entry.as_ref().map(|(opening, _)| opening),
-            Message::Pages(_) => None,
-        };
-        opening.is_none_or(|opening| opening.window.is_of(dist.len())).then_some(message)
-    }
-
-    pub(crate) fn kind(&self) -> Kind {
-        match self {
-            Message::Load(_) => Kind::Load,
-            Message::Flush(flush) => flush.kind(),
-            Message::Halo(_) => Kind::Halo,
-            Message::Pages(_) => Kind::Page,
-        }
-    }
-
-    /// True if the message wakes a rank only if the rank waits. An edge is needed only once the rank is in the same
-    /// exchange, and changes of pages once it is in the same sync.
-    fn is_lazy(&self) -> bool {
-        match self {
-            Message::Load(_) | Message::Flush(_) => false,
-            Message::Halo(_) | Message::Pages(_) => true,
-        }
-    }
-
-    /// Sends the message, counted for the program's line that `reason` names.
-    pub(crate) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
-        cx.send(to, self, payload, How { lazy: self.is_lazy(), ..How::default().on(reason) });
+impl From<Option<OpId>> for Written {
+    fn from(op: Option<OpId>) -> Self {
+        op.map_or(Written::Values, Written::Operands)
     }
 }
 
@@ -76,8 +40,8 @@ pub(crate) enum Request {
     WriteAt { start: u64 },
     /// Checking mode: the sender's ReleaseC alone of this number has ended; its values were sent before.
     Ended { number: u64, window: Window },
-    /// Pages, for a rank that has departed from `after` syncs of its scope; payload: their numbers in the block.
-    Pages { after: u64 },
+    /// A request of the protocol of this number, which gives the second number its meaning.
+    Of { protocol: u8, number: u64 },
 }
 
 impl Request {
@@ -90,7 +54,7 @@ impl Request {
     }
 
     pub(crate) fn is_read(&self) -> bool {
-        matches!(self, Request::Read { .. } | Request::ReadMany { .. } | Request::Pages { .. })
+        matches!(self, Request::Read { .. } | Request::ReadMany { .. } | Request::Of { .. })
     }
 
     pub(crate) fn writes(&self) -> bool {

@@ -1,10 +1,11 @@
 //! A vector's answers to requests.
 
-use super::loans::VectorLoan;
-use super::machine::Vector;
+use super::asking::GATE;
+use super::check::Noted;
+use super::core::VectorCore;
+use super::machine::VectorWork;
 use super::message::{Asked, Request};
 use super::places::Places;
-use super::waits::VectorWait;
 use crate::Error;
 use crate::kernel::watch::Blocked;
 use crate::memory;
@@ -18,7 +19,7 @@ use std::ops::Range;
 /// they are acknowledged. While a write waits for that, longer replies are copied, too.
 const COPIED_REPLY: usize = 16 * 1024;
 
-impl Vector {
+impl VectorCore {
     pub(super) fn serve(
         &mut self,
         from: Rank,
@@ -49,8 +50,7 @@ impl Vector {
                     Some(bytes) => Outcome::answer(bytes),
                     None => {
                         cx.core.none_given_up(cx.out).map_err(|error| *error)?;
-                        self.block.lend_to_transfer();
-                        Outcome::Done(Ok(self.lend(VectorLoan::Block { base: range.start }, range.len(), cx)))
+                        Outcome::Done(Ok(self.lend_block(range.start, range.len(), cx)))
                     }
                 }
             }
@@ -77,8 +77,8 @@ impl Vector {
             }
             Request::Write { op, .. } => {
                 let done = self.write(*op, payload, cx)?;
-                if done && stamp.is_some() {
-                    self.note_batch(by, stamp, *op, payload, cx)?;
+                if let Some(stamp) = stamp.filter(|_| done) {
+                    self.note_batch(by, Noted::Call(stamp), *op, payload, cx)?;
                 }
                 self.written(done)
             }
@@ -96,7 +96,7 @@ impl Vector {
                 }
                 Outcome::answer(Vec::new())
             }
-            Request::Pages { after } => self.serve_pages(from, (*epoch, *after), payload, cx)?,
+            Request::Of { .. } => return Err(cx.frame.nonsense()),
         })
     }
 
@@ -110,7 +110,7 @@ impl Vector {
     /// block has left its readers. Long reads are then answered from copies. If each began another transfer from the
     /// block, overlapping reads would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
-        let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());
+        let gate = Blocked::Object(cx.id(), GATE);
         cx.core.watch.waiting().is_some_and(|waiting| waiting.wait == gate)
             || (self.block.is_in_flight() || self.block.is_leaving()) && self.has_parked_write()
     }
@@ -119,5 +119,13 @@ impl Vector {
     fn copy_of(&mut self, range: &Range<usize>) -> Option<Vec<u8>> {
         let mut copy = memory::zeros(range.len()).ok()?;
         self.block.read_range(range, |bytes| copy.copy_from_slice(bytes)).map(|()| copy)
+    }
+
+    /// True if a parked write waits for the block.
+    fn has_parked_write(&self) -> bool {
+        self.scopes.parked().any(|work| match work {
+            VectorWork::Call(asked) => asked.request.writes(),
+            VectorWork::Batch(_) | VectorWork::Of { .. } => true,
+        })
     }
 }

@@ -1,16 +1,16 @@
 //! Waiting until a vector may be used, and lending its block.
 
-use crate::Error;
+use super::core::VectorCore;
 use crate::memory::Storage;
-use crate::object::Cx;
-use crate::vector::machine::Vector;
+use crate::object::{Cx, Guard};
 use crate::window::Window;
+use crate::{Error, Site};
 use std::ops::Range;
 use std::sync::Arc;
 
-impl Vector {
+impl VectorCore {
     /// As [`poll_usable`](crate::scope::Scopes::poll_usable), for a write: waits also until no transfer reads the
-    /// block. Other ranks may still read its place: [`poll_exclusive`](Vector::poll_exclusive).
+    /// block. Other ranks may still read its place: [`poll_exclusive`](Self::poll_exclusive).
     pub(crate) fn poll_writable(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = self.scopes.poll_usable(true, window, cx)? {
             return Some(Err(error));
@@ -25,8 +25,8 @@ impl Vector {
         Some(Ok(()))
     }
 
-    /// As [`Vector::poll_writable`], for this rank's own part of the window, before it is lent for writing: waits also
-    /// until no rank reads there, or the block has moved away.
+    /// As [`poll_writable`](Self::poll_writable), for this rank's own part of the window, before it is lent for
+    /// writing: waits also until no rank reads there, or the block has moved away.
     pub(crate) fn poll_exclusive(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = self.poll_writable(window, cx)? {
             return Some(Err(error));
@@ -45,13 +45,44 @@ impl Vector {
         self.block.take_part(&bytes)
     }
 
-    /// Frees the memory of copies, in a call that all ranks make.
-    pub(crate) fn release_cache(&mut self) {
-        self.load.release();
-        self.halo.release();
-        let epoch = self.scopes.ledger.epoch;
-        if let Some(home) = self.block.home_mut() {
-            home.cache.release(epoch);
+    /// Takes elements back that were lent for writing.
+    pub(crate) fn take_back(&mut self, Taken { at, part }: Taken) {
+        self.block.give_back_part(at, part);
+    }
+
+    /// Registers a guard.
+    pub(crate) fn open_guard(
+        &mut self,
+        (behaviour, site): (&'static str, &Site),
+        how: (bool, bool),
+        window: Window,
+        cx: &mut Cx<'_>,
+    ) -> Guard {
+        let guard = cx.open_guard((behaviour, site), how, window);
+        self.refresh_permit(cx);
+        guard
+    }
+
+    /// Does a step of the block's move away from its readers, if it moves.
+    pub(super) fn leave(&mut self, cx: &mut Cx<'_>) {
+        match self.block.leave(|| cx.now()) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.scopes.has_changed = true;
+                cx.progress();
+            }
+            Err(shortage) => {
+                let made_at = cx.frame.name.made_at.clone();
+                cx.no_memory(shortage, "a copy of its block, which other ranks still read,", &made_at);
+            }
         }
     }
+}
+
+/// Elements of this rank's block that a guard has taken for writing.
+#[allow(unnameable_types, missing_debug_implementations, reason = "behaviours are those of this crate")]
+pub struct Taken {
+    /// The first byte's place in the block.
+    pub(crate) at: usize,
+    pub(crate) part: Arc<dyn Storage>,
 }

@@ -1,18 +1,36 @@
 //! Applies writes of other ranks, and this rank's own, to the block.
 
-use super::apply::{ApplyFn, FoldFn};
+use super::apply::ApplyFn;
 use super::batch::{Batch, batch_of_runs};
-use super::machine::Vector;
+use super::check::Noted;
+use super::core::VectorCore;
 use crate::Error;
+use crate::ids::Epoch;
 use crate::object::Cx;
 use crate::ops::OpId;
 use crate::scope::Outcome;
+use aurora_net::Rank;
 use std::ops::Range;
 
-impl Vector {
+impl VectorCore {
     /// The answer to a write of another rank, its write mark, if the write is done.
     pub(crate) fn written(&mut self, done: bool) -> Outcome {
         if done { Outcome::answer(self.writes.apply()) } else { Outcome::Park }
+    }
+
+    /// Applies a batch of a scope, and notes it in checking mode.
+    pub(crate) fn apply(
+        &mut self,
+        by: (Rank, Epoch),
+        op: Option<OpId>,
+        noted: Noted<'_>,
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Result<Outcome, Error> {
+        if !self.write(op, payload, cx)? {
+            return Ok(Outcome::Park);
+        }
+        self.note_batch(by, noted, op, payload, cx).map(|()| Outcome::applied(Ok(())))
     }
 
     /// Applies a batch. False: not yet.
@@ -34,14 +52,18 @@ impl Vector {
         Ok(true)
     }
 
-    /// Applies an operation to these elements of the block, each with its operand. False: not yet.
-    pub(crate) fn fold(&mut self, fold: FoldFn, elements: &Range<usize>, operands: &[u8]) -> bool {
-        let range = self.block.bytes_of(elements);
-        if self.block.write_cells(|| range, |cells| fold(cells, elements.start, operands)).is_none() {
-            return false;
+    /// Applies an operation to these elements of the block, each with its operand. False: not yet. `None`: this owner
+    /// does not know the operation.
+    pub(crate) fn fold(&mut self, op: OpId, elements: &Range<usize>, operands: &[u8]) -> Option<bool> {
+        let (fold, range) = (self.ops.find(op)?.fold, self.block.bytes_of(elements));
+        if operands.is_empty() {
+            return Some(true);
         }
-        self.writes.touch(|| [elements.clone()]);
-        true
+        let done = self.block.write_cells(|| range, |cells| fold(cells, elements.start, operands)).is_some();
+        if done {
+            self.writes.touch(|| [elements.clone()]);
+        }
+        Some(done)
     }
 
     /// Applies a batch while parts of the block are lent, if it writes to none of them.

@@ -3,6 +3,7 @@
 //!
 //! The merge uses the protocol of a ReleaseC whose writes are all made at its end.
 
+pub(crate) mod folds;
 mod partial;
 mod sparse;
 
@@ -18,6 +19,7 @@ use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::window::{Window, common};
 use aurora_net::Rank;
+use folds::Folds;
 use partial::Partial;
 use std::ops::Range;
 
@@ -47,7 +49,8 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
             self.ship(owner, common(&vector.dist.range(owner), &shown), vector, site)?;
         }
         if shared {
-            self.release.end_with_partial();
+            vector.shared.tidy(|object, _| Folds::publish(object.core()));
+            self.release.end_with(Folds::BATCH);
             return Ok(());
         }
         let block_start = vector.dist.range(me).start;

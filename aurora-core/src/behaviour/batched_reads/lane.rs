@@ -242,7 +242,7 @@ impl<'g, T: Element> Lane<'g, T> {
         let call = vector.shared.on(site, |object, cx| {
             cx.usable(false, *window)?;
             let request = Request::ReadMany { width: width as u8, window: *window };
-            Ok(object.ask((self.owner, reason, When::Ahead), request, places, cx))
+            Ok(object.core().ask((self.owner, reason, When::Ahead), request, places, cx))
         })?;
         self.add(Batch::Asked(Asked::new(&vector.shared, call), count));
         Ok(())

@@ -87,7 +87,9 @@ impl<T: Element> GVector<T> {
             self.shared.during_look(|| self.shared.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
-            self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(false, window, cx))?;
+            self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
+                object.core().scopes_mut().poll_usable(false, window, cx)
+            })?;
         }
         Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
     }

@@ -10,16 +10,17 @@ pub use geometry::{Boundary, Halo};
 
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, Taken, sealed};
 use crate::Site;
-use crate::behaviour::halo::edges::Exchange;
+use crate::behaviour::halo::edges::{Edges, Exchange};
 use crate::behaviour::owner::Part;
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::memory::{Array, typed};
-use crate::scope::{Opening, Rule, ScopeWait};
+use crate::scope::{Opening, Rule, ScopeWait, Served};
 use crate::stats::Kind;
 use crate::vector::GVector;
-use crate::vector::waits::VectorWait;
+use crate::vector::asking::GATE;
+use crate::vector::protocol::Numbered;
 use crate::window::Window;
 use aurora_net::LetterCount;
 use std::sync::Arc;
@@ -124,15 +125,24 @@ impl<T: Element> GVector<T> {
     where
         O: ShowsOwnPart<Element = T>,
     {
-        self.shared
-            .wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(writes, Window::WHOLE, cx))?;
+        self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
+            object.core().scopes_mut().poll_usable(writes, Window::WHOLE, cx)
+        })?;
         if writes {
-            self.shared.wait_on(VectorWait::Gate, &site, |object, cx| object.poll_exclusive(Window::WHOLE, cx))?;
+            self.shared.wait_on(GATE, &site, |object, cx| object.core().poll_exclusive(Window::WHOLE, cx))?;
         }
-        while self.shared.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
+        while self.shared.on(&site, |object, cx| {
+            let (edges, core) = object.with::<Edges>();
+            edges.take(core, halo, &site, cx)
+        })? {}
         let detail = format!(" ({halo}{})", if writes { ", for writing" } else { "" });
         let opening = Opening::new(Haloed::<O>::NAME, Kind::Halo, Rule::Neighbours, &site).with(detail);
-        let epoch = self.shared.on(&site, |object, cx| object.enter_halo(&opening, cx))?;
+        let epoch = self.shared.on(&site, |object, cx| {
+            let epoch = object.enter(opening.clone(), cx)?;
+            let (edges, core) = object.with::<Edges>();
+            edges.entered(core, epoch);
+            Ok(epoch)
+        })?;
         let exchange = Exchange { epoch, number: 0 };
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
@@ -150,17 +160,23 @@ impl<O: ShowsOwnPart> Haloed<O> {
         // No slice is borrowed: from now on requests of other ranks for this block are served.
         let mut taken = self.own.hand_back(vector);
         let pushed = vector.shared.on(site, |object, cx| {
-            taken.take().into_iter().for_each(|taken| object.take_back(taken));
-            object.push_edges(exchange, opening, (&reason, site), cx)
+            let (edges, core) = object.with::<Edges>();
+            taken.take().into_iter().for_each(|taken| core.take_back(taken));
+            edges.push(core, exchange, opening, (&reason, site), cx)
         });
         // If the job has ended, the action has not run.
-        taken.into_iter().for_each(|taken| vector.shared.let_go(move |object, _| object.take_back(taken)));
+        taken.into_iter().for_each(|taken| vector.shared.let_go(move |object, _| object.core().take_back(taken)));
         pushed?;
         let began = vector.shared.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
-        let what = VectorWait::Halo;
-        let shown = vector.shared.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
+        let shown = vector.shared.wait_on_since(began, Edges::wait(0), site, |object, cx| {
+            let (edges, core) = object.with::<Edges>();
+            edges.poll(core, cx)
+        })?;
         if vector.shared.modes.check {
-            vector.shared.tidy(|object, cx| object.edges_seen(exchange, cx));
+            vector.shared.tidy(|object, cx| {
+                let (edges, core) = object.with::<Edges>();
+                edges.seen(core, exchange, cx);
+            });
         }
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
@@ -175,7 +191,7 @@ impl<O: ShowsOwnPart> Haloed<O> {
         self.hide();
         self.letters = Arc::default();
         let epoch = self.exchange.epoch;
-        vector.shared.let_go(move |object, _| object.end_halo(epoch));
+        vector.shared.let_go(move |object, _| object.with::<Edges>().0.end(epoch));
     }
 }
 

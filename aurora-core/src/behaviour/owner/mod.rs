@@ -10,9 +10,9 @@ use crate::memory::{Array, View, typed};
 use crate::object::Cx;
 use crate::scope::ScopeWait;
 use crate::vector::GVector;
+use crate::vector::asking::GATE;
 use crate::vector::check::Held;
-use crate::vector::machine::Vector;
-use crate::vector::waits::VectorWait;
+use crate::vector::core::VectorCore;
 use crate::window::{Window, common};
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl Part {
     fn give_back<T: Element>(&mut self, vector: &GVector<T>, slice: &[T]) {
         if let Some(held) = self.checked.as_mut().and_then(|checked| checked.held.take()).flatten() {
             let (local, changed) = (self.local.clone(), held.changed(slice));
-            vector.shared.let_go(move |object, cx| held.end(&local, changed, object, cx));
+            vector.shared.let_go(move |object, cx| held.end(&local, changed, object.core(), cx));
         }
     }
 }
@@ -162,7 +162,7 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(taken) = self.hand_back(vector) {
-            vector.shared.let_go(move |object, _| object.take_back(taken));
+            vector.shared.let_go(move |object, _| object.core().take_back(taken));
         }
     }
 }
@@ -194,8 +194,8 @@ impl<T: Element> Owner<T> {
                 return View::of(Arc::default(), 0..0);
             }
             let shared = vector.shared.tidy(|object, _| {
-                let bytes = object.block.bytes_of(local);
-                object.block.share_part(&bytes)
+                let block = object.core().block_mut();
+                block.share_part(&block.bytes_of(local))
             });
             let shared = shared.expect("no write guard can exist together with a shared one");
             let from = local.start - shared.first().map_or(local.start, |(at, _)| at / size_of::<T>());
@@ -238,7 +238,7 @@ impl<T: Element> OwnerMut<T> {
             if self.part.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.shared.tidy(|object, _| object.take_part(&self.part.local));
+            let part = vector.shared.tidy(|object, _| object.core().take_part(&self.part.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // No other code can hold it: open guards were excluded when this guard was opened.
             let part = Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared));
@@ -294,10 +294,11 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         let state = Owner::of(Part::new(self, window, &site));
         let guard = self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
-            let usable = object.scopes.poll_usable(false, window, cx)?;
+            let core = object.core();
+            let usable = core.scopes_mut().poll_usable(false, window, cx)?;
             Some(usable.map(|()| {
-                object.block.await_latch_holders();
-                object.open_guard((Owner::<T>::NAME, &site), (false, false), window, cx)
+                core.block_mut().await_latch_holders();
+                core.open_guard((Owner::<T>::NAME, &site), (false, false), window, cx)
             }))
         })?;
         Ok(Scope::new((self, window, site), state, guard))
@@ -337,18 +338,19 @@ impl<T: Element> GVector<T> {
     /// The caller has exclusive use of the window.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
         let state = OwnerMut::of(Part::new(self, window, &site));
-        let open = |object: &mut Vector, cx: &mut Cx<'_>| {
-            let exclusive = object.poll_exclusive(window, cx)?;
+        let open = |core: &mut VectorCore, cx: &mut Cx<'_>| {
+            let exclusive = core.poll_exclusive(window, cx)?;
             Some(exclusive.map(|()| {
-                object.block.await_latch_holders();
-                object.open_guard((OwnerMut::<T>::NAME, &site), (true, false), window, cx)
+                core.block_mut().await_latch_holders();
+                core.open_guard((OwnerMut::<T>::NAME, &site), (true, false), window, cx)
             }))
         };
         let opened = self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
-            let usable = object.scopes.poll_usable(true, window, cx)?;
-            Some(usable.and_then(|()| open(object, cx).transpose()))
+            let usable = object.core().scopes_mut().poll_usable(true, window, cx)?;
+            Some(usable.and_then(|()| open(object.core(), cx).transpose()))
         })?;
-        let guard = opened.map_or_else(|| self.shared.wait_on(VectorWait::Gate, &site, open), Ok)?;
+        let guard =
+            opened.map_or_else(|| self.shared.wait_on(GATE, &site, |object, cx| open(object.core(), cx)), Ok)?;
         Ok(Scope::new((self, window, site), state, guard))
     }
 

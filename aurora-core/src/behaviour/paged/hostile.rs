@@ -1,13 +1,16 @@
 //! Messages and requests about pages that no rank of this build sends: each is refused, and takes no memory.
 
 use super::message::PagesMessage;
+use super::protocol::Paging;
 use super::tests::{Node, OBJECT, node};
 use crate::Error;
 use crate::distribution::{Distribution, Shape};
 use crate::ids::CallId;
 use crate::kernel::message::{Header, request, to_object};
+use crate::object::SharedObject;
 use crate::vector::batch::batch_of_runs;
-use crate::vector::message::{Asked, Message, Request};
+use crate::vector::message::{Asked, Request};
+use crate::vector::protocol::Numbered;
 use aurora_net::{Handler, Rank, Received};
 
 /// Rank 0 of two in a scope of pages. Each has a block of two pages and a bit.
@@ -16,7 +19,7 @@ fn of_two() -> Node {
 }
 
 fn deliver(node: &mut Node, message: PagesMessage, payload: &[u8]) {
-    let header = to_object(OBJECT, &Message::Pages(message)).expect("short");
+    let header = to_object(OBJECT, &Paging::header(message)).expect("short");
     node.kernel.deliver(Rank::new(1), &header, Received::Bytes(payload.to_vec()), &mut node.out);
 }
 
@@ -56,13 +59,16 @@ fn messages_that_no_rank_of_this_build_sends() {
     // A batch that fits is applied.
     let mut node = of_two();
     deliver(&mut node, Flush { epoch: 1, sync: 1 }, &good);
-    assert_eq!(node.on(|object, cx| (cx.is_sound(), object.block.read(|block| block[8997]))), (true, Some(7)));
+    assert_eq!(
+        node.on(|object, cx| (cx.is_sound(), object.core().block_mut().read(|block| block[8997]))),
+        (true, Some(7))
+    );
 }
 
 #[test]
 fn pushes_that_are_too_many_or_fit_no_block() {
     let mut node = of_two();
-    node.on(|object, _| object.arrive_with_pages());
+    node.on(|object, cx| object.arrive(cx));
     for (parts, sound) in [(0, true), (3, true), (0, true), (0, false)] {
         deliver(&mut node, PagesMessage::Push { epoch: 1, sync: 1, parts }, &[]);
         assert_eq!(node.kernel.core.fault.is_none(), sound);
@@ -80,7 +86,7 @@ fn lists_of_pages_that_the_block_does_not_have() {
         lists.into_iter().map(|list| (list, 0, 0)).chain([(&[0, 2][..], 0, 4905), (&[0], 2, 0), (&[0], u64::MAX, 0)])
     {
         let mut node = of_two();
-        let asked = Asked { epoch: 0, request: Request::Pages { after }, stamp: None };
+        let asked = Asked { epoch: 0, request: Request::Of { protocol: Paging::NUMBER, number: after }, stamp: None };
         let header = request(OBJECT, CallId(1), false, &asked).expect("short");
         let list: Vec<u8> = list.iter().flat_map(|page| page.to_le_bytes()).collect();
         for odd in [&[][..], &[9]] {
@@ -94,12 +100,12 @@ fn lists_of_pages_that_the_block_does_not_have() {
             assert_eq!(refused, !(odd.is_empty() && (len > 0 || empty)), "{list:?} after {after}");
             assert!(refused || answer.payload.len() == len);
         }
-        assert_eq!(node.on(|object, cx| (object.scopes.parked().len(), cx.is_sound())), (0, true));
+        assert_eq!(node.on(|object, cx| (object.core().scopes().parked().len(), cx.is_sound())), (0, true));
     }
     // A rank that has left a sync with which this one is not done waits.
     let mut node = of_two();
-    let asked = Asked { epoch: 0, request: Request::Pages { after: 1 }, stamp: None };
+    let asked = Asked { epoch: 0, request: Request::Of { protocol: Paging::NUMBER, number: 1 }, stamp: None };
     let header = request(OBJECT, CallId(1), false, &asked).expect("short");
     node.kernel.deliver(Rank::new(1), &header, Received::Bytes(vec![0; 4]), &mut node.out);
-    assert_eq!(node.on(|object, _| object.scopes.parked().len()), 1);
+    assert_eq!(node.on(|object, _| object.core().scopes().parked().len()), 1);
 }

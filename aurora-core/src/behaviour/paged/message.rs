@@ -1,10 +1,11 @@
-//! The messages of the protocol of pages, and their effects.
+//! The messages of the protocol of pages.
 
+use super::protocol::Paging;
 use crate::ids::Epoch;
-use crate::object::{Cx, Malformed};
-use crate::scope::{self, Due, Then, Work};
-use crate::vector::machine::{Vector, VectorWork};
-use aurora_net::{Rank, Received};
+use crate::kernel::Reason;
+use crate::object::{Cx, How};
+use crate::vector::protocol::Numbered;
+use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,33 +17,9 @@ pub(crate) enum PagesMessage {
     Push { epoch: Epoch, sync: u64, parts: u32 },
 }
 
-impl Vector {
-    pub(crate) fn deliver_pages(
-        &mut self,
-        from: Rank,
-        message: PagesMessage,
-        payload: Received,
-        cx: &mut Cx<'_>,
-    ) -> Result<(), Malformed> {
-        let (PagesMessage::Flush { epoch, .. } | PagesMessage::Push { epoch, .. }) = message;
-        let Some(pages) = self.pages.as_mut().filter(|pages| pages.epoch() == epoch) else {
-            // Another rank may have sent the message before it received the report of a fault.
-            return if cx.is_sound() { Err(Malformed) } else { Ok(()) };
-        };
-        match message {
-            PagesMessage::Flush { sync, .. } => {
-                if !pages.awaits_flush(sync) {
-                    return Err(Malformed);
-                }
-                let work = Work { from, due: Due::Now, then: Then::Nothing, what: VectorWork::Flush { sync } };
-                scope::work(self, work, payload, cx);
-                self.scopes.has_changed = true;
-            }
-            PagesMessage::Push { sync, parts, .. } => {
-                pages.pushed(from, sync, parts, payload)?;
-                cx.progress();
-            }
-        }
-        Ok(())
+impl PagesMessage {
+    /// A rank needs changes of pages only once it is in the same sync, so the message wakes only a rank that waits.
+    pub(super) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
+        Paging::send(to, self, payload, How::default().on(reason).lazy(), cx);
     }
 }

@@ -5,26 +5,30 @@ mod changed;
 #[cfg(test)]
 mod hostile;
 mod map;
-pub(crate) mod message;
+mod message;
 pub(crate) mod protocol;
+mod pushes;
 mod show;
+mod state;
 #[cfg(test)]
 mod tests;
 mod view;
 
 use self::map::PageMap;
+use self::protocol::{Paging, flush_at_end};
 use self::view::{View, differ};
+use super::release::end::end_release;
 use super::{Behaviour, Paged, PagedMut, Scope, sealed};
 use crate::collective::{Came, In};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
-use crate::memory::Shown;
-use crate::scope::{Entered, Opening, Rule, ScopeWait};
+use crate::memory::{Shown, fresh};
+use crate::scope::{self, Entered, Opening, Rule, ScopeWait, Served};
 use crate::stats::Kind;
 use crate::vector::GVector;
-use crate::vector::waits::VectorWait;
+use crate::vector::protocol::Numbered;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::cell::RefCell;
@@ -58,10 +62,10 @@ impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
         self.sound()?;
         let (scope, mut last) = (&mut self.scope, (0..vector.shared.size).map(|_| None).collect::<Vec<_>>());
         self.view.get_mut().take_changes(|changes| {
-            vector.shared.on(site, |object, cx| object.flush_at_end((scope, &mut last), changes, cx))
+            vector.shared.on(site, |object, cx| flush_at_end(object, (scope, &mut last), changes, cx))
         })?;
         vector.shared.on(site, |object, cx| {
-            object.end_release(scope, false, last, cx);
+            end_release(object, scope, None, last, cx);
             Ok(())
         })?;
         if checked { vector.shared.await_end(scope, site) } else { Ok(()) }
@@ -83,9 +87,20 @@ impl<T: Element> Pages<T, true> {
     fn flush(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         let opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {}", self.syncs));
         self.scope.opening = opening.clone();
-        vector.shared.on(site, |object, cx| object.begin_sync(opening, cx))?;
+        vector.shared.on(site, |object, cx| {
+            let (paging, core) = object.with::<Paging>();
+            paging.begin_sync(core, opening, cx)
+        })?;
         let view = self.view.get_mut();
-        view.take_changes(|changes| vector.shared.on(site, |object, cx| object.flush_pages(changes, cx)))
+        view.take_changes(|changes| {
+            vector.shared.on(site, |object, cx| {
+                let (paging, core) = object.with::<Paging>();
+                if let Some((work, payload)) = paging.flush(core, changes, cx)? {
+                    scope::work(object, work, payload, cx);
+                }
+                Ok(())
+            })
+        })
     }
 
     fn sync(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
@@ -101,7 +116,7 @@ impl<T: Element> Pages<T, true> {
         let action = In(&text);
         let key = [vector.shared.id().0, self.scope.epoch, number].into_iter().fold(0, crate::digest::add);
         vector.shared.meet_about(&[vector.shared.id()], Came::new("a sync", &action, key), site)?;
-        let pushed = vector.shared.wait_on(VectorWait::Pages, site, |object, cx| object.poll_pages(cx))?;
+        let pushed = vector.shared.wait_on(Paging::wait(0), site, |object, cx| object.with::<Paging>().0.poll(cx))?;
         for (owner, changes) in pushed {
             self.view.get_mut().update(owner, changes.bytes()).ok_or_else(|| malformed(owner))?;
         }
@@ -223,19 +238,24 @@ impl<T: Element> GVector<T> {
 
     /// If the scope writes, the caller has exclusive use of the vector.
     fn open_pages<const WRITES: bool>(&self, site: Site) -> Result<Scope<'_, Pages<T, WRITES>>> {
-        self.shared
-            .wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(WRITES, Window::WHOLE, cx))?;
+        self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
+            object.core().scopes_mut().poll_usable(WRITES, Window::WHOLE, cx)
+        })?;
         self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
-        let fresh = self.shared.tidy(|object, _| object.fresh.clone());
         let map = PageMap::new(&self.dist, size_of::<T>(), self.shared.size);
-        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh, self.shared.modes.check);
+        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh::<T>, self.shared.modes.check);
         let view = view.map_err(|shortage| self.short_of(shortage, A_VIEW, &site))?;
         let opening = match WRITES {
             true => Opening::new(NAME, Kind::Page, Rule::EndedInSteps, &site),
             false => Opening::new(NAME, Kind::Page, Rule::Ended, &site).with(" for reading"),
         };
         let reason = Reason::new(NAME, Kind::Page, &site);
-        let epoch = self.shared.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
+        let epoch = self.shared.on(&site, |object, cx| {
+            let epoch = object.enter(opening.clone(), cx)?;
+            let (paging, core) = object.with::<Paging>();
+            paging.entered(core, epoch, (&opening, &reason));
+            Ok(epoch)
+        })?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());
         self.shared.synchronize("the opening of a Paged scope", &text, self.shared.id().0, None, &site)?;
         let scope = Entered::new(epoch, opening, reason, self.shared.size);

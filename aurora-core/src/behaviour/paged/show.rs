@@ -1,6 +1,7 @@
 //! Reading and writing a view: each call first fetches the absent pages, from all their owners at once.
 
 use super::Pages;
+use super::protocol::Paging;
 use super::view::Wanted;
 use crate::Site;
 use crate::behaviour::{PagedMut, Scope};
@@ -61,7 +62,9 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
             let mut view = self.view.borrow_mut();
             let mut short = None;
             vector.shared.on(site, |object, cx| {
-                object.show_own_pages(
+                let (paging, core) = object.with::<Paging>();
+                paging.show_own(
+                    core,
                     pages,
                     |page, bytes| short = short.take().or(view.fill(me, page, bytes).err()),
                     cx,
@@ -78,7 +81,10 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
     fn ask(&self, vector: &GVector<T>, wanted: &[Wanted], site: &Site) -> Result<()> {
         let mut asked = Vec::with_capacity(wanted.len());
         for (owner, pages) in wanted {
-            let ask = vector.shared.on(site, |object, cx| object.ask_for_pages((*owner, pages), When::Now, cx))?;
+            let ask = vector.shared.on(site, |object, cx| {
+                let (paging, core) = object.with::<Paging>();
+                paging.ask(core, (*owner, pages), When::Now, cx)
+            })?;
             asked.push(Asked::new(&vector.shared, ask));
         }
         for ((owner, pages), asked) in wanted.iter().zip(asked) {

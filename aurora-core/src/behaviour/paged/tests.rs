@@ -2,22 +2,23 @@
 //! of a random program is compared with a reference memory.
 
 use super::map::PageMap;
-use super::protocol::merge_sums;
+use super::protocol::{Paging, flush_at_end, merge_sums};
 use super::view::{View, Wanted, differ};
-use crate::Site;
+use crate::behaviour::release::end::end_release;
 use crate::distribution::{Distribution, Shape};
 use crate::error::{ObjectName, Result};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::asking::When;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::{Kernel, Reason};
-use crate::memory::{Array, Storage};
-use crate::object::Cx;
-use crate::scope::{Entered, Opening, Rule};
+use crate::memory::{Array, fresh};
+use crate::object::{Cx, SharedObject};
+use crate::registry::part;
+use crate::scope::{self, Entered, Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::vector::block::Block;
-use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
+use crate::{Error, Site};
 use aurora_net::{Handler, Outbox, Payload, Rank, Received};
 use fastrand::Rng;
 use std::collections::BTreeSet;
@@ -206,12 +207,12 @@ impl Simulation {
             }
             Doing::Arrived => {
                 let all = self.merged[rank].take().expect("it may act");
-                self.nodes[rank].on(|object, cx| object.depart_with_pages(&all, cx));
+                self.nodes[rank].on(|object, cx| object.depart(&all, cx));
                 self.nodes[rank].doing = Doing::Departed;
             }
             Doing::Departed => {
                 let node = &mut self.nodes[rank];
-                match node.on(|object, cx| object.poll_pages(cx)) {
+                match node.on(|object, cx| object.with::<Paging>().0.poll(cx)) {
                     None => node.doing = Doing::Departed,
                     Some(pushed) => {
                         for (owner, changes) in pushed.expect("it is sound") {
@@ -275,9 +276,11 @@ impl Simulation {
                 .with(OBJECT, out, |object: &mut Vector, cx| {
                     if owner == rank {
                         let fill = |page, bytes: &[u8]| view.fill(owner, page, bytes).expect("there is memory");
-                        return object.show_own_pages(&pages, fill, cx);
+                        let (paging, core) = object.with::<Paging>();
+                        return paging.show_own(core, &pages, fill, cx);
                     }
-                    let call = object.ask_for_pages((owner, &pages), When::Now, cx)?;
+                    let (paging, core) = object.with::<Paging>();
+                    let call = paging.ask(core, (owner, &pages), When::Now, cx)?;
                     asked.push(((owner, pages.clone()), call));
                     Ok(())
                 })
@@ -314,25 +317,35 @@ impl Simulation {
             let mut last: Vec<_> = (0..self.words.len()).map(|_| None).collect();
             let flushed = view.take_changes(|changes| {
                 let mut changes = Some(changes);
-                on(&mut |object, cx| object.flush_at_end((scope, &mut last), changes.take().expect("once"), cx))
+                on(&mut |object, cx| flush_at_end(object, (scope, &mut last), changes.take().expect("once"), cx))
             });
             flushed.expect("it is sound");
             on(&mut |object, cx| {
-                object.end_release(scope, false, std::mem::take(&mut last), cx);
+                end_release(object, scope, None, std::mem::take(&mut last), cx);
                 Ok(())
             })
             .expect("it is sound");
             *doing = Doing::Ended;
             return;
         }
-        on(&mut |object, cx| object.begin_sync(scope.opening.clone(), cx)).expect("it is sound");
+        on(&mut |object, cx| {
+            let (paging, core) = object.with::<Paging>();
+            paging.begin_sync(core, scope.opening.clone(), cx)
+        })
+        .expect("it is sound");
         let flushed = view.take_changes(|changes| {
             let mut changes = Some(changes);
-            on(&mut |object, cx| object.flush_pages(changes.take().expect("once"), cx))
+            on(&mut |object, cx| {
+                let (paging, core) = object.with::<Paging>();
+                if let Some((work, payload)) = paging.flush(core, changes.take().expect("once"), cx)? {
+                    scope::work(object, work, payload, cx);
+                }
+                Ok(())
+            })
         });
         flushed.expect("it is sound");
         let node = &mut self.nodes[rank];
-        self.words[rank] = Some(node.on(|object, _| object.arrive_with_pages()));
+        self.words[rank] = Some(node.on(|object, cx| object.arrive(cx)));
         node.syncs += 1;
         node.doing = Doing::Arrived;
         if self.words.iter().all(Option::is_some) {
@@ -379,9 +392,11 @@ impl Simulation {
             assert!(matches!(node.doing, Doing::Ended), "a rank waits for ever");
             let epoch = node.scope.epoch;
             let block = node.on(|object, cx| {
-                assert!(cx.is_sound() && object.scopes.ledger.is_settled(epoch) && object.pages.is_none());
-                assert!(object.scopes.parked().len() == 0);
-                object.block.read(<[u8]>::to_vec).expect("it is here")
+                assert!(
+                    cx.is_sound() && object.core().ledger().is_settled(epoch) && object.with::<Paging>().0.is_over()
+                );
+                assert!(object.core().scopes().parked().len() == 0);
+                object.core().block_mut().read(<[u8]>::to_vec).expect("it is here")
             });
             for found in block.as_chunks::<3>().0 {
                 assert!(self.reference[at].iter().any(|value| word(*value) == *found), "{found:?} at {at}");
@@ -396,16 +411,19 @@ pub(super) fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
     let name = ObjectName { what: "GVector<[u8; 3]>".into(), made_at: site.clone() };
     let own: Vec<Word> = dist.range(Rank::new(rank)).map(|index| word(index as u32)).collect();
     let block = Block::new(Arc::new(Array::from(own)), size_of::<Word>(), None);
-    let vector = machine::<Word>(&kernel.core, dist.clone(), block, Arc::new(Nodes::apart(size)));
+    let vector = part::<Word>(&kernel.core, dist.clone(), block, Nodes::apart(size));
     kernel.add(OBJECT, name, vector);
-    let opening = Opening::new("Paged", Kind::Page, Rule::Ended, &site);
+    let opening = Opening::new("Paged", Kind::Page, Rule::EndedInSteps, &site);
     let reason = Reason { action: "Paged", site: None, kind: Kind::Page };
-    let entered = kernel
-        .with(OBJECT, &mut out, |object: &mut Vector, cx| object.enter_pages(opening.clone(), reason.clone(), cx));
+    let entered = kernel.with(OBJECT, &mut out, |object: &mut Vector, cx| {
+        let epoch = object.enter(opening.clone(), cx)?;
+        let (paging, core) = object.with::<Paging>();
+        paging.entered(core, epoch, (&opening, &reason));
+        Ok::<_, Error>(epoch)
+    });
     let epoch = entered.expect("it lives").expect("the same scope");
     let map = PageMap::new(dist, size_of::<Word>(), size);
-    let fresh = Arc::new(|len| Ok(Arc::new(Array::<Word>::promised(len)?) as Arc<dyn Storage>));
-    let view = View::new(map, (size_of::<Word>(), differ::<Word>), fresh, false).expect("there is memory");
+    let view = View::new(map, (size_of::<Word>(), differ::<Word>), fresh::<Word>, false).expect("there is memory");
     let scope = Entered::new(epoch, opening, reason, size);
     Node { kernel, out, view, scope, doing: Doing::Computes, access: None, left: 0, syncs: 0 }
 }

@@ -12,7 +12,6 @@ use crate::vector::batch::{Batch, batch_of_runs};
 use aurora_net::Rank;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The maximum number of pages whose changes travel in one batch.
 const PAGES_OF_BATCH: usize = 64;
@@ -84,7 +83,7 @@ pub(super) struct View {
     twinned: Vec<usize>,
     /// The twins, each at the place of its page; made when the first page is written.
     twins: Option<Metered>,
-    fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
+    fresh: fn(usize) -> Fresh,
     /// Checking mode: the last line that wrote to each page.
     lines: Option<HashMap<usize, Site>>,
 }
@@ -105,7 +104,7 @@ impl View {
     pub(super) fn new(
         map: PageMap,
         (element, differ): (usize, Differ),
-        fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
+        fresh: fn(usize) -> Fresh,
         check: bool,
     ) -> std::result::Result<Self, Shortage> {
         let memory = Arriving::new(fresh(map.elements())?);

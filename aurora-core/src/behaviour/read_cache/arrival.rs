@@ -1,12 +1,10 @@
 //! The messages of other ranks for a load.
 
-use super::cache::LOADS;
 use crate::ids::Epoch;
 use crate::race::Time;
-use crate::scope::{Ledger, Record};
-use crate::vector::machine::Vector;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The data about a rank's block in its announcement of a load.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
@@ -57,80 +55,89 @@ impl Loading {
     }
 }
 
-impl Record<Loading> {
-    /// Notes a rank's write marks, by owners.
-    pub(super) fn merge_marks(&mut self, marks: &[(u32, u64)]) {
+/// The messages that have arrived for the loads under way, by loads and ranks.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    ranks: usize,
+    loads: BTreeMap<Epoch, Vec<Loading>>,
+}
+
+impl Arrivals {
+    pub(super) fn new(ranks: usize) -> Self {
+        Arrivals { ranks, loads: BTreeMap::new() }
+    }
+
+    pub(super) fn has(&self, epoch: Epoch) -> bool {
+        self.loads.contains_key(&epoch)
+    }
+
+    pub(super) fn find(&self, epoch: Epoch, rank: Rank) -> Option<&Loading> {
+        self.loads.get(&epoch).map(|ranks| &ranks[rank.index()])
+    }
+
+    /// The messages of a rank for a load, made on first mention.
+    pub(super) fn of(&mut self, epoch: Epoch, rank: Rank) -> &mut Loading {
+        &mut self.all(epoch)[rank.index()]
+    }
+
+    pub(super) fn all(&mut self, epoch: Epoch) -> &mut [Loading] {
+        self.loads.entry(epoch).or_insert_with(|| vec![Loading::default(); self.ranks])
+    }
+
+    pub(super) fn forget(&mut self, epoch: Epoch) {
+        self.loads.remove(&epoch);
+    }
+
+    /// Notes the write marks of a rank, by owners.
+    pub(super) fn merge_marks(&mut self, epoch: Epoch, marks: &[(u32, u64)]) {
+        let all = self.all(epoch);
         for (owner, mark) in marks {
-            if let Some(arrival) = self.from.get_mut(*owner as usize) {
-                arrival.kept.marked = arrival.kept.marked.max(*mark);
+            if let Some(loading) = all.get_mut(*owner as usize) {
+                loading.marked = loading.marked.max(*mark);
             }
         }
     }
 
-    /// Records the announcement of a rank. `coming`: its block follows, and has a place here.
-    pub(super) fn announced(&mut self, rank: Rank, said: Announced, coming: bool) {
-        self.merge_marks(&said.marks);
-        let arrival = &mut self.from[rank.index()];
-        arrival.complete = said.list_follows == arrival.kept.list_came;
-        let loading = &mut arrival.kept;
-        (loading.is_announced, loading.coming) = (true, coming);
-        let writes = if loading.correction.is_some() { loading.said.writes } else { said.writes };
-        loading.said = Announced { writes, ..said };
-    }
-
-    /// Records the list of a rank's write marks. False: malformed.
-    fn list_came(&mut self, rank: Rank, marks: &[(u32, u64)]) -> bool {
-        self.merge_marks(marks);
-        let arrival = &mut self.from[rank.index()];
-        let loading = &mut arrival.kept;
-        let is_expected = !loading.list_came && (!loading.is_announced || loading.said.list_follows);
-        loading.list_came = true;
-        arrival.complete = loading.is_announced;
-        is_expected
-    }
-
     /// True if a rank's block, with its correction, contains all earlier writes. Call it once all ranks have announced
     /// the load.
-    pub(super) fn is_final(&self, rank: Rank) -> bool {
-        let loading = &self.from[rank.index()].kept;
-        loading.said.writes >= loading.marked
+    pub(super) fn is_final(&self, epoch: Epoch, rank: Rank) -> bool {
+        self.find(epoch, rank).is_none_or(|loading| loading.said.writes >= loading.marked)
     }
-}
 
-impl Ledger<Loading> {
-    /// The ranks whose blocks have not arrived, or lack earlier writes.
-    pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
-        let record = self.find(epoch);
-        self.others().filter(move |rank| {
-            record.is_none_or(|record| !record.from[rank.index()].kept.arrived || !record.is_final(*rank))
-        })
+    /// The number of writes to a rank's block that some rank has announced.
+    pub(super) fn marked(&self, epoch: Epoch, rank: Rank) -> u64 {
+        self.find(epoch, rank).map_or(0, |loading| loading.marked)
+    }
+
+    /// The ranks but `me` whose blocks have not arrived, or lack earlier writes.
+    pub(super) fn incomplete(&self, epoch: Epoch, others: impl Iterator<Item = Rank>) -> Vec<Rank> {
+        let here = |rank: &Rank| self.find(epoch, *rank).is_some_and(|loading| loading.arrived);
+        others.filter(|rank| !here(rank) || !self.is_final(epoch, *rank)).collect()
     }
 
     /// The number of loads for which the list of a rank's write marks is here before its announcement.
-    fn lists_ahead(&self, of: Rank) -> usize {
-        let loading = self.records().map(|record| &record.from[of.index()].kept);
+    pub(super) fn lists_ahead(&self, of: Rank) -> usize {
+        let loading = self.loads.values().map(|ranks| &ranks[of.index()]);
         loading.filter(|loading| loading.list_came && !loading.is_announced).count()
     }
 }
 
-impl Vector {
-    /// Records the list of a rank's write marks, which may arrive before or after its announcement. False: malformed.
-    pub(super) fn list_came(&mut self, from: Rank, epoch: Epoch, marks: &[(u32, u64)]) -> bool {
-        let ledger = &mut self.scopes.ledger;
-        if ledger.is_settled(epoch) {
-            // This rank has opened a different scope: the announcement will report the mismatch.
-            return true;
-        }
-        if ledger.find(epoch).is_none() && ledger.lists_ahead(from) >= LOADS {
-            return false;
-        }
-        ledger.record(epoch).list_came(from, marks)
+impl Loading {
+    /// Records the announcement of a rank. `coming`: its block follows, and has a place here. True: the rank's part is
+    /// complete.
+    pub(super) fn announced(&mut self, said: Announced, coming: bool) -> bool {
+        let is_complete = said.list_follows == self.list_came;
+        (self.is_announced, self.coming) = (true, coming);
+        let writes = if self.correction.is_some() { self.said.writes } else { said.writes };
+        self.said = Announced { writes, ..said };
+        is_complete
     }
 
-    /// The number of writes to this rank's block that some rank has announced for a load.
-    pub(crate) fn load_marks(&self, epoch: Epoch) -> u64 {
-        let ledger = &self.scopes.ledger;
-        ledger.find(epoch).map_or(0, |record| record.from[ledger.me().index()].kept.marked)
+    /// Records that the list of the rank's write marks is here. False: malformed.
+    pub(super) fn list_came(&mut self) -> bool {
+        let is_expected = !self.list_came && (!self.is_announced || self.said.list_follows);
+        self.list_came = true;
+        is_expected
     }
 }
 
@@ -138,40 +145,37 @@ impl Vector {
 mod tests {
     use super::*;
 
-    /// The ledger of rank 0 of two, which has mentioned epoch 1.
-    fn ledger() -> Ledger<Loading> {
-        let mut ledger = Ledger::new(Rank::new(0), 2);
-        ledger.record(1);
-        ledger
+    fn other() -> Rank {
+        Rank::new(1)
+    }
+
+    fn announce(arrivals: &mut Arrivals, said: Announced) -> bool {
+        arrivals.merge_marks(1, &said.marks);
+        arrivals.of(1, other()).announced(said, false)
     }
 
     #[test]
     fn of_the_marks_of_several_ranks_the_highest_counts() {
-        let mut ledger = ledger();
-        let record = ledger.record(1);
-        record.merge_marks(&[(1, 7), (0, 2)]);
-        record.merge_marks(&[(1, 5), (9, 1)]);
-        assert_eq!([0, 1].map(|rank| record.from[rank].kept.marked), [2, 7]);
-        assert!(!record.is_final(Rank::new(1)));
-        record.announced(Rank::new(1), Announced { writes: 7, ..Announced::default() }, false);
-        assert!(record.is_final(Rank::new(1)));
+        let mut arrivals = Arrivals::new(2);
+        arrivals.merge_marks(1, &[(1, 7), (0, 2)]);
+        arrivals.merge_marks(1, &[(1, 5), (9, 1)]);
+        assert_eq!([0, 1].map(|rank| arrivals.marked(1, Rank::new(rank))), [2, 7]);
+        assert!(!arrivals.is_final(1, other()));
+        announce(&mut arrivals, Announced { writes: 7, ..Announced::default() });
+        assert!(arrivals.is_final(1, other()));
     }
 
     #[test]
     fn a_part_is_complete_with_its_list_in_either_order() {
-        let (other, said) = (Rank::new(1), |list_follows| Announced { list_follows, ..Announced::default() });
-        let is_complete = |ledger: &Ledger<Loading>| ledger.find(1).expect("mentioned").from[1].complete;
-        let mut ledger = ledger();
-        ledger.record(1).announced(other, said(true), false);
-        assert!(!is_complete(&ledger));
-        assert!(ledger.record(1).list_came(other, &[]) && is_complete(&ledger));
-        assert!(!ledger.record(1).list_came(other, &[]), "a second list");
-        ledger = self::ledger();
-        assert!(ledger.record(1).list_came(other, &[]) && !is_complete(&ledger) && ledger.lists_ahead(other) == 1);
-        ledger.record(1).announced(other, said(true), false);
-        assert!(is_complete(&ledger) && ledger.lists_ahead(other) == 0);
-        ledger = self::ledger();
-        ledger.record(1).announced(other, said(false), false);
-        assert!(is_complete(&ledger) && !ledger.record(1).list_came(other, &[]), "no list follows");
+        let said = |list_follows| Announced { list_follows, ..Announced::default() };
+        let mut arrivals = Arrivals::new(2);
+        assert!(!announce(&mut arrivals, said(true)));
+        assert!(arrivals.of(1, other()).list_came() && arrivals.lists_ahead(other()) == 0);
+        assert!(!arrivals.of(1, other()).list_came(), "a second list");
+        arrivals = Arrivals::new(2);
+        assert!(arrivals.of(1, other()).list_came() && arrivals.lists_ahead(other()) == 1);
+        assert!(announce(&mut arrivals, said(true)) && arrivals.lists_ahead(other()) == 0);
+        arrivals = Arrivals::new(2);
+        assert!(announce(&mut arrivals, said(false)) && !arrivals.of(1, other()).list_came(), "no list follows");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Cached;
 use super::load::Loaded;
+use super::protocol::Load;
 use super::stream::{Outcome, Piece};
 use crate::Site;
 use crate::behaviour::{Behaviour, ReadCacheBlocks, Scope, sealed};
@@ -9,7 +10,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::memory::{Kept, Shown};
-use crate::vector::waits::VectorWait;
+use crate::vector::protocol::Numbered;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use std::cell::OnceCell;
@@ -42,7 +43,7 @@ impl<T: Element> Behaviour for Streamed<T> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         let epoch = self.epoch;
-        vector.shared.let_go(move |object, _| object.stop_reading(epoch));
+        vector.shared.let_go(move |object, _| object.with::<Load>().0.stop_reading(epoch));
         (self.parts, self.whole, self.outcome) = (Shown::default(), OnceCell::new(), Arc::default());
     }
 }
@@ -85,7 +86,10 @@ impl<T: Element> GVector<T> {
         let (site, opened) = (Site::here(), Instant::now());
         let _call = self.shared.in_collective("streaming ReadCache");
         let epoch = self.enter_load(Cached::<T>::NAME, Window::WHOLE, &site)?;
-        let outcome = self.shared.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
+        let outcome = self.shared.on(&site, |object, cx| {
+            let (load, core) = object.with::<Load>();
+            Ok(load.stream(core, epoch, &site, cx))
+        })?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
         Ok(Scope::open(self, Window::WHOLE, site, state, false, false))
     }
@@ -181,7 +185,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         let show = || {
             if self.vector.shared.modes.check {
-                self.vector.shared.tidy(|object, cx| object.scopes.acquire(Window::WHOLE, cx));
+                self.vector.shared.tidy(|object, cx| object.core().scopes_mut().acquire(Window::WHOLE, cx));
             }
             part.clone().into()
         };
@@ -254,9 +258,10 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
         }
         if guard.try_whole().is_none() {
             let (epoch, shown) = (guard.state.epoch, (&self.read[..], self.unit));
-            let next = guard.vector.shared.wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| {
-                let piece = object.next_piece(epoch, shown, cx)?;
-                object.scopes.acquire(Window::WHOLE, cx);
+            let next = guard.vector.shared.wait_on(Load::wait(epoch), &guard.site, |object, cx| {
+                let (load, core) = object.with::<Load>();
+                let piece = load.next_piece(core, epoch, shown, cx)?;
+                core.scopes_mut().acquire(Window::WHOLE, cx);
                 Some(piece)
             });
             match next {

@@ -3,21 +3,18 @@
 use super::arrival::Loading;
 use super::cache::{Change, Replica};
 use super::memory::A_CACHE;
-use super::message::LoadMessage;
+use super::protocol::{Load, LoadLoan, LoadMessage};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::Shortage;
-use crate::object::{Cx, Place};
+use crate::object::{Cx, Loan, Place};
 use crate::stats::Kind;
 use crate::vector::batch::Batch;
-use crate::vector::loans::VectorLoan;
-use crate::vector::machine::Vector;
-use crate::vector::message::Message;
+use crate::vector::core::VectorCore;
 use crate::window::{Window, common};
 use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
-use std::ops::Range;
 
 /// The result of a step with a block that this rank may receive for its node.
 enum Outcome {
@@ -29,19 +26,25 @@ enum Outcome {
     Settled,
 }
 
-impl Vector {
+impl Load {
     /// Once all ranks have announced a load: installs or forwards the complete blocks that this rank receives for its
     /// node. Returns true if all blocks of other nodes can be read here.
-    pub(crate) fn install_all(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
+    pub(crate) fn install_all(
+        &mut self,
+        core: &mut VectorCore,
+        epoch: Epoch,
+        site: &Site,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool, Error> {
         let me = cx.me();
-        if self.block.home().is_none() || self.scopes.ledger.find(epoch).is_none() {
+        if core.block().home().is_none() || core.ledger().find(epoch).is_none() {
             return Ok(true);
         }
         let (mut installed, mut to_forward) = (Vec::new(), Vec::new());
-        let incomplete: Vec<Rank> = self.scopes.ledger.incomplete_blocks(epoch).collect();
-        let window = self.scopes.ledger.scope_of(epoch).0;
-        for owner in self.owners_elsewhere(me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
-            let done = self.install(owner, (epoch, window));
+        let incomplete: Vec<Rank> = self.arrivals.incomplete(epoch, cx.others());
+        let window = core.ledger().scope_of(epoch).0;
+        for owner in self.owners_elsewhere(core, me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
+            let done = self.install(core, owner, (epoch, window));
             match done.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))? {
                 Outcome::Installed(version) => installed.push((owner.index() as u32, version)),
                 Outcome::Forward(version) => to_forward.push((owner, version)),
@@ -49,25 +52,31 @@ impl Vector {
             }
         }
         if !installed.is_empty() || !to_forward.is_empty() {
-            self.tell_node_peers(epoch, &installed, &to_forward, cx);
+            self.tell_node_peers(core, epoch, &installed, &to_forward, cx);
         }
-        Ok(self.receivers_awaited(epoch).is_empty())
+        Ok(self.receivers_awaited(core, epoch).is_empty())
     }
 
-    fn tell_node_peers(&mut self, epoch: Epoch, installed: &[(u32, u64)], to_forward: &[(Rank, u64)], cx: &mut Cx<'_>) {
-        let (me, nodes) = (cx.me(), self.nodes.clone());
-        let site = self.scopes.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+    fn tell_node_peers(
+        &mut self,
+        core: &mut VectorCore,
+        epoch: Epoch,
+        installed: &[(u32, u64)],
+        to_forward: &[(Rank, u64)],
+        cx: &mut Cx<'_>,
+    ) {
+        let (me, nodes) = (cx.me(), core.nodes().clone());
+        let site = core.ledger().find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let reason = Reason { action: "ReadCache", site, kind: Kind::Load };
         let peers = nodes.with(me).iter().copied().filter(|peer| *peer != me);
         for peer in peers {
             if !installed.is_empty() {
                 let list = postcard::to_allocvec(installed).expect("pairs of numbers");
-                let message = Message::Load(LoadMessage::Installed { epoch });
-                message.send(&reason, peer, Payload::Bytes(list.into()), cx);
+                LoadMessage::Installed { epoch }.send(&reason, peer, Payload::Bytes(list.into()), cx);
             }
             for (owner, version) in to_forward {
-                let message = Message::Load(LoadMessage::Forward { epoch, owner: *owner, version: *version });
-                let place = self.within(*owner, self.scopes.ledger.scope_of(epoch).0);
+                let message = LoadMessage::Forward { epoch, owner: *owner, version: *version };
+                let place = core.within(*owner, core.ledger().scope_of(epoch).0);
                 let payload = self.lend_copy(epoch, place, cx);
                 message.send(&reason, peer, payload, cx);
             }
@@ -75,28 +84,28 @@ impl Vector {
     }
 
     /// The node peers that have neither installed nor forwarded a block that this rank needs.
-    pub(crate) fn receivers_awaited(&self, epoch: Epoch) -> Vec<Rank> {
-        if self.block.home().is_none() || self.scopes.ledger.find(epoch).is_none() {
+    pub(crate) fn receivers_awaited(&self, core: &VectorCore, epoch: Epoch) -> Vec<Rank> {
+        if core.block().home().is_none() || core.ledger().find(epoch).is_none() {
             return Vec::new();
         }
-        let (me, load) = (self.scopes.ledger.me(), (epoch, self.scopes.ledger.scope_of(epoch).0));
-        let mut missing = self.owners_elsewhere(me, load.1);
-        missing.retain(|owner| !self.has_from_other_node(*owner, load));
-        missing.into_iter().map(|owner| self.nodes.receiver(owner, me)).collect()
+        let (me, load) = (core.ledger().me(), (epoch, core.ledger().scope_of(epoch).0));
+        let mut missing = self.owners_elsewhere(core, me, load.1);
+        missing.retain(|owner| !self.has_from_other_node(core, *owner, load));
+        missing.into_iter().map(|owner| core.nodes().receiver(owner, me)).collect()
     }
 
-    pub(crate) fn installed(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
+    pub(crate) fn installed(&mut self, core: &mut VectorCore, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let Ok(list) = postcard::from_bytes::<Vec<(u32, u64)>>(list) else {
             return cx.fail_job(malformed(from));
         };
-        let nodes = self.nodes.clone();
+        let nodes = core.nodes().clone();
         for (owner, version) in list {
             let owner = Rank::new(owner as usize);
             if owner.index() >= size || !nodes.receives(owner, from) || !nodes.same_node(from, me) {
                 return cx.fail_job(malformed(from));
             }
-            if let Some(home) = self.block.home_mut() {
+            if let Some(home) = core.block_mut().home_mut() {
                 home.cache.note_installed(owner, version, epoch);
             }
         }
@@ -104,6 +113,7 @@ impl Vector {
 
     pub(crate) fn place_forward(
         &mut self,
+        core: &mut VectorCore,
         from: Rank,
         (epoch, owner): (Epoch, Rank),
         len: usize,
@@ -114,20 +124,21 @@ impl Vector {
             // The object may be faulty because there is no memory for this.
             return Place::Discard;
         };
-        if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
+        if owner.index() >= size || !core.nodes().receives(owner, from) || !core.nodes().same_node(from, me) {
             return Place::Buffer;
         }
-        let window = self.scopes.ledger.scope_of(epoch).0;
-        let place = self.within(owner, window);
-        let expected = self.scopes.ledger.find(epoch).is_some() && self.load.cache.may_load(epoch);
-        if len != place.len() || !expected || self.loading((epoch, window)).is_none() {
+        let window = core.ledger().scope_of(epoch).0;
+        let place = core.within(owner, window);
+        let expected = core.ledger().find(epoch).is_some() && self.cache.may_load(epoch);
+        if len != place.len() || !expected || self.loading(core, (epoch, window)).is_none() {
             return Place::Buffer;
         }
-        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len }))
+        Place::At(self.loans.add(LoadLoan::In { epoch, base: place.start, len }))
     }
 
     pub(crate) fn forwarded(
         &mut self,
+        core: &mut VectorCore,
         from: Rank,
         (epoch, owner): (Epoch, Rank),
         version: u64,
@@ -137,12 +148,12 @@ impl Vector {
         let Received::Placed(token) = payload else {
             return cx.fail_job(malformed(from));
         };
-        if !matches!(self.end_loan(token), Some(VectorLoan::CacheIn { .. })) {
+        if !matches!(self.loans.end(Loan::of(token)), Some(LoadLoan::In { .. })) {
             return;
         }
-        let site = self.scopes.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let load = (epoch, self.scopes.ledger.scope_of(epoch).0);
-        let Some((replica, site)) = self.load.cache.find_loading(load).zip(site) else {
+        let site = core.ledger().find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+        let load = (epoch, core.ledger().scope_of(epoch).0);
+        let Some((replica, site)) = self.cache.find_loading(load).zip(site) else {
             return;
         };
         replica.have[owner.index()] = version;
@@ -152,53 +163,44 @@ impl Vector {
     }
 
     /// The copy that is loaded for an epoch. `None`: another rank has begun to load a different part.
-    pub(crate) fn loading(&mut self, load: (Epoch, Window)) -> Option<&mut Replica> {
-        let (size, len) = (self.nodes.size(), load.1.range(self.dist.len()).len());
-        self.load.cache.loading(load, size, len * self.block.element, || (self.fresh)(len))
-    }
-
-    /// The bytes of this rank's block that lie in a window.
-    pub(crate) fn own_part(&self, window: Window) -> Range<usize> {
-        let own = self.dist.range(self.scopes.ledger.me());
-        let shown = common(&own, &window.range(self.dist.len()));
-        self.block.bytes_of(&(shown.start - own.start..shown.end - own.start))
-    }
-
-    /// The bytes of a window that `owner` owns.
-    pub(crate) fn within(&self, owner: Rank, window: Window) -> Range<usize> {
-        let window = window.range(self.dist.len());
-        let shown = common(&window, &self.dist.range(owner));
-        self.block.bytes_of(&(shown.start - window.start..shown.end - window.start))
+    pub(crate) fn loading(&mut self, core: &VectorCore, load: (Epoch, Window)) -> Option<&mut Replica> {
+        let (size, len) = (core.nodes().size(), load.1.range(core.dist().len()).len());
+        self.cache.loading(load, size, len * core.block().element, || core.fresh(len))
     }
 
     /// The owners on other nodes whose blocks overlap a window.
-    fn owners_elsewhere(&self, me: Rank, window: Window) -> Vec<Rank> {
-        let others = me.others(self.nodes.size());
-        others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.within(*owner, window).is_empty()).collect()
+    fn owners_elsewhere(&self, core: &VectorCore, me: Rank, window: Window) -> Vec<Rank> {
+        let others = me.others(core.nodes().size());
+        others.filter(|owner| !core.nodes().same_node(*owner, me) && !core.within(*owner, window).is_empty()).collect()
     }
 
-    fn arrival(&self, owner: Rank, epoch: Epoch) -> &Loading {
-        &self.scopes.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()].kept
+    pub(super) fn arrival(&self, owner: Rank, epoch: Epoch) -> &Loading {
+        self.arrivals.find(epoch, owner).expect("a load is remembered until it is complete")
     }
 
     /// True if the final version of a block of another node is in its slot. Slots hold whole blocks.
-    pub(crate) fn is_installed(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
+    pub(crate) fn is_installed(&self, core: &VectorCore, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
         let version = self.arrival(owner, epoch).final_version();
-        window.is_whole() && self.block.home().is_some_and(|home| home.cache.installed(owner) == version)
+        window.is_whole() && core.block().home().is_some_and(|home| home.cache.installed(owner) == version)
     }
 
     /// True if the final version of the block can be read here: in its slot, or in a copy of this rank's own.
-    fn has_from_other_node(&self, owner: Rank, load: (Epoch, Window)) -> bool {
+    fn has_from_other_node(&self, core: &VectorCore, owner: Rank, load: (Epoch, Window)) -> bool {
         let version = self.arrival(owner, load.0).final_version();
-        self.is_installed(owner, load) || self.load.cache.find_block(load, owner, version).is_some()
+        self.is_installed(core, owner, load) || self.cache.find_block(load, owner, version).is_some()
     }
 
     /// If this rank receives this block and has not done so yet: installs it, or completes it in this rank's copy.
-    fn install(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
-        if self.is_installed(owner, (epoch, window)) {
+    fn install(
+        &mut self,
+        core: &mut VectorCore,
+        owner: Rank,
+        (epoch, window): (Epoch, Window),
+    ) -> Result<Outcome, Shortage> {
+        if self.is_installed(core, owner, (epoch, window)) {
             return Ok(Outcome::Settled);
         }
-        let Some(home) = self.block.home_mut() else {
+        let Some(home) = core.block_mut().home_mut() else {
             return Ok(Outcome::Settled);
         };
         let free = home.is_free_for(epoch);
@@ -208,21 +210,21 @@ impl Vector {
         let (done, landed) = (slot.settle(epoch), slot.is_open_for(epoch));
         match done {
             true => Ok(Outcome::Settled),
-            false if window.is_whole() && (free || landed) => self.write_slot(owner, epoch),
-            false => self.complete_copy(owner, (epoch, window)),
+            false if window.is_whole() && (free || landed) => self.write_slot(core, owner, epoch),
+            false => self.complete_copy(core, owner, (epoch, window)),
         }
     }
 
     /// Installs a block. No rank reads its slot.
-    fn write_slot(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
+    fn write_slot(&mut self, core: &mut VectorCore, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
         let base = self.arrival(owner, epoch).said.version;
-        let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, Window::WHOLE));
-        let changes = self.changes(owner, (epoch, Window::WHOLE));
-        let home = self.block.home_mut().expect("it has a slot there");
+        let (version, bytes) = (self.arrival(owner, epoch).final_version(), core.within(owner, Window::WHOLE));
+        let changes = self.changes(core, owner, (epoch, Window::WHOLE));
+        let home = core.block_mut().home_mut().expect("it has a slot there");
         let is_base = home.cache.installed(owner) == base;
         let slot = home.cache.slot(owner).expect("only a block that has a slot is installed");
         if !is_base && !slot.is_open_for(epoch) {
-            let copy = self.load.cache.find_block((epoch, Window::WHOLE), owner, base);
+            let copy = self.cache.find_block((epoch, Window::WHOLE), owner, base);
             slot.write(0, &copy.expect("a block that is not in its slot is in a copy")[bytes]);
         }
         for (at, bytes) in changes {
@@ -236,19 +238,24 @@ impl Vector {
     }
 
     /// Completes a block in this rank's copy. A block of an earlier load is in its slot, or was forwarded and kept.
-    fn complete_copy(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
+    fn complete_copy(
+        &mut self,
+        core: &mut VectorCore,
+        owner: Rank,
+        (epoch, window): (Epoch, Window),
+    ) -> Result<Outcome, Shortage> {
         let arrival = self.arrival(owner, epoch);
         let (base, came, version) = (arrival.said.version, arrival.came, arrival.final_version());
-        let bytes = self.within(owner, window);
+        let bytes = core.within(owner, window);
         if !came && (version == base || !window.is_whole()) {
             return Ok(Outcome::Settled);
         }
-        let changes = self.changes(owner, (epoch, window));
-        self.loading((epoch, window));
-        let kept = self.load.cache.ensure_block(epoch, owner, base, bytes.clone());
-        let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
+        let changes = self.changes(core, owner, (epoch, window));
+        self.loading(core, (epoch, window));
+        let kept = self.cache.ensure_block(epoch, owner, base, bytes.clone());
+        let replica = self.cache.find_loading((epoch, window)).expect("all agree about the window");
         if !kept {
-            let home = self.block.home().filter(|home| home.cache.installed(owner) == base);
+            let home = core.block().home().filter(|home| home.cache.installed(owner) == base);
             let place = home.expect("a block that is in no copy is in its slot").part(bytes.clone());
             replica.write(bytes.start, place.bytes());
         }
@@ -260,9 +267,9 @@ impl Vector {
     }
 
     /// The corrections of the part of a block that lies in a window.
-    pub(crate) fn changes(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<Change> {
-        let (element, block) = (self.block.element, self.dist.range(owner));
-        let shown = common(&block, &window.range(self.dist.len()));
+    pub(crate) fn changes(&self, core: &VectorCore, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<Change> {
+        let (element, block) = (core.block().element, core.dist().range(owner));
+        let shown = common(&block, &window.range(core.dist().len()));
         let shown = shown.start - block.start..shown.end - block.start;
         let correction = self.arrival(owner, epoch).correction.as_ref();
         let changes = correction.map_or(Vec::new(), |(_, changes)| {

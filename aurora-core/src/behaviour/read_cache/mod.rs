@@ -1,17 +1,18 @@
 //! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
 
-pub(crate) mod announce;
+mod announce;
 pub(crate) mod arrival;
 mod blocks;
-pub(crate) mod cache;
+mod cache;
 mod install;
-pub(crate) mod load;
-pub(crate) mod memory;
-pub(crate) mod message;
-pub(crate) mod stream;
+mod load;
+mod memory;
+pub(crate) mod protocol;
+mod stream;
 
 pub use blocks::{Blocks, Streamed};
 
+use self::protocol::Load;
 use super::{Behaviour, ReadCache, Scope, sealed};
 use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
@@ -20,10 +21,10 @@ use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading, Storage};
-use crate::scope::{Opening, Rule, ScopeWait};
+use crate::scope::{Opening, Rule, ScopeWait, Served};
 use crate::stats::Kind;
 use crate::vector::GVector;
-use crate::vector::waits::VectorWait;
+use crate::vector::protocol::{Numbered, Protocol};
 use crate::window::Window;
 use aurora_net::BarrierState;
 
@@ -110,13 +111,14 @@ impl<T: Element> GVector<T> {
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
         let _call = self.shared.in_bulk(self.shared.in_collective(name));
         let epoch = self.enter_load(name, window, site)?;
-        let Loaded { part, reading } = self.shared.wait_on(VectorWait::Load(epoch), site, |object, cx| {
-            object.take_announcements(cx);
+        let Loaded { part, reading } = self.shared.wait_on(Load::wait(epoch), site, |object, cx| {
+            let (load, core) = object.with::<Load>();
+            load.catch_up(core, cx);
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
-            let loaded = object.poll_loaded(epoch, site, cx)?;
-            object.scopes.acquire(window, cx);
+            let loaded = load.poll_loaded(core, epoch, site, cx)?;
+            core.scopes_mut().acquire(window, cx);
             Some(loaded)
         })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
@@ -128,18 +130,19 @@ impl<T: Element> GVector<T> {
         let mut admitted = false;
         loop {
             let step = self.shared.wait_on(ScopeWait::Settle, site, |object, cx| {
-                if let Err(error) = object.scopes.poll_usable(false, window, cx)? {
+                let (load, core) = object.with::<Load>();
+                if let Err(error) = core.scopes_mut().poll_usable(false, window, cx)? {
                     return Some(Err(error));
                 }
-                if let Some(stream) = &object.load.stream {
+                if let Some(stream) = &load.stream {
                     return Some(Ok(Step::After(stream.epoch)));
                 }
                 if !std::mem::replace(&mut admitted, true)
-                    && let Err(error) = object.admit_cache(window, site, cx)
+                    && let Err(error) = load.admit_cache(core, window, site, cx)
                 {
                     return Some(Err(error));
                 }
-                let more = object.take_cache(window, site, cx);
+                let more = load.take_cache(core, window, site, cx);
                 Some(more.map(|more| if more { Step::Again } else { Step::Enter }))
             })?;
             match step {
@@ -151,21 +154,24 @@ impl<T: Element> GVector<T> {
         let (epoch, node_barrier) = self.shared.on(site, |object, cx| {
             cx.usable(false, window)?;
             let opening = Opening::new(name, Kind::Load, Rule::Announced, site).of(window);
-            let epoch = object.enter_read_cache(opening, cx)?;
-            Ok((epoch, object.node_barrier().map(|(sharing, round)| (sharing.clone(), round))))
+            let epoch = object.enter(opening.clone(), cx)?;
+            let (load, core) = object.with::<Load>();
+            load.entered(core, epoch, &opening, cx);
+            Ok((epoch, load.node_barrier(core).map(|(sharing, round)| (sharing.clone(), round))))
         })?;
         if let Some((sharing, round)) = node_barrier {
             let mut state = sharing.arrive(round);
             if state == BarrierState::Waiting {
                 let linger = || sharing.spin(round);
-                let waits = Blocked::Object(self.shared.id(), VectorWait::Load(epoch).into());
+                let waits = Blocked::Object(self.shared.id(), Load::wait(epoch));
                 state = self.shared.await_node_peers(waits, site, linger, |kernel| {
                     kernel.sound(self.shared.id())?;
                     Ok(sharing.poll(round))
                 })?;
             }
             self.shared.on(site, |object, cx| {
-                object.pass_node_barrier(epoch, state == BarrierState::Agreed, cx);
+                let (load, core) = object.with::<Load>();
+                load.pass_node_barrier(core, epoch, state == BarrierState::Agreed, cx);
                 Ok(())
             })?;
         }
@@ -173,10 +179,11 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
-        let what = VectorWait::Load(epoch);
+        let what = Load::wait(epoch);
         self.shared.wait_on(what, site, |object, cx| {
-            let loaded = object.poll_streamed(cx)?;
-            object.scopes.acquire(Window::WHOLE, cx);
+            let (load, core) = object.with::<Load>();
+            let loaded = load.poll_streamed(core, cx)?;
+            core.scopes_mut().acquire(Window::WHOLE, cx);
             Some(loaded)
         })
     }
@@ -208,7 +215,7 @@ impl<T: Element> GVector<T> {
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
         let (streamed, refusal) = self.shared.tidy(|object, cx| match cx.usable(true, Window::WHOLE) {
-            Ok(()) => (object.load.stream.as_ref().map(|stream| stream.epoch), None),
+            Ok(()) => (object.with::<Load>().0.stream.as_ref().map(|stream| stream.epoch), None),
             Err(error) => (None, Some(error)),
         });
         // The guard was dropped before the load was complete. The barrier reports an error of the load.
@@ -220,7 +227,7 @@ impl<T: Element> GVector<T> {
         // Every rank has completed its loads, and none begins another before it has left the barrier.
         self.shared.on(&site, |object, cx| {
             cx.usable(true, Window::WHOLE)?;
-            object.release_cache();
+            object.release_memory();
             Ok(())
         })?;
         self.private.take();

@@ -10,10 +10,12 @@
 
 use super::arrival::Announced;
 use super::load::Loaded;
+use super::protocol::Load;
 use crate::ids::Epoch;
 use crate::memory::Part;
 use crate::object::Cx;
-use crate::vector::machine::Vector;
+use crate::vector::core::VectorCore;
+use crate::vector::protocol::Protocol;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -53,36 +55,35 @@ enum Place {
     Copy,
 }
 
-impl Vector {
-    pub(crate) fn stream(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
+impl Load {
+    pub(crate) fn stream(&mut self, core: &mut VectorCore, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();
-        self.load.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
-        self.take_announcements(cx);
-        self.advance_stream(cx);
+        self.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
+        self.catch_up(core, cx);
+        self.advance_stream(core, cx);
         outcome
     }
 
     /// Notes that the guard was dropped. The load itself continues.
     pub(crate) fn stop_reading(&mut self, epoch: Epoch) {
-        if let Some(stream) = self.load.stream.as_mut().filter(|stream| stream.epoch == epoch) {
+        if let Some(stream) = self.stream.as_mut().filter(|stream| stream.epoch == epoch) {
             stream.unread = true;
         }
     }
 
     /// Does the next steps of a streamed load, as far as possible.
-    pub(crate) fn advance_stream(&mut self, cx: &mut Cx<'_>) {
-        let settled =
-            self.load.stream.as_ref().filter(|stream| cx.is_sound() && self.scopes.ledger.is_settled(stream.epoch));
+    pub(crate) fn advance_stream(&mut self, core: &mut VectorCore, cx: &mut Cx<'_>) {
+        let settled = self.stream.as_ref().filter(|stream| cx.is_sound() && core.ledger().is_settled(stream.epoch));
         let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
         };
         // Node peers may wait for blocks that this rank receives for them.
-        let installed = self.install_all(epoch, &site, cx);
+        let installed = self.install_all(core, epoch, &site, cx);
         // An error is kept with the vector: the guard gets it from there.
         if installed.is_ok()
-            && let Some(Ok(loaded)) = self.poll_loaded(epoch, &site, cx)
+            && let Some(Ok(loaded)) = self.poll_loaded(core, epoch, &site, cx)
         {
-            if let Some(stream) = self.load.stream.take().filter(|stream| !stream.unread) {
+            if let Some(stream) = self.stream.take().filter(|stream| !stream.unread) {
                 // No other code sets it.
                 let _ = stream.outcome.set((loaded, Instant::now()));
             }
@@ -91,35 +92,37 @@ impl Vector {
     }
 
     /// Ready when the streamed load is complete or has failed.
-    pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        self.take_announcements(cx);
-        self.advance_stream(cx);
-        cx.frame.sound_if(self.load.stream.is_none())
+    pub(crate) fn poll_streamed(&mut self, core: &mut VectorCore, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        self.catch_up(core, cx);
+        self.advance_stream(core, cx);
+        cx.frame.sound_if(self.stream.is_none())
     }
 
     /// The next piece of a streamed load, in whole `unit`s of elements: of this rank's own block first, then the
     /// longest piece that is here. `read`: elements already shown of each block. `None` within: the load is complete.
     pub(crate) fn next_piece(
         &mut self,
+        core: &mut VectorCore,
         epoch: Epoch,
         (read, unit): (&[usize], usize),
         cx: &mut Cx<'_>,
     ) -> Option<Result<Option<Piece>, Error>> {
-        match self.poll_streamed(cx) {
+        match self.poll_streamed(core, cx) {
             None => {}
             Some(Ok(())) => return Some(Ok(None)),
             Some(Err(error)) => return Some(Err(error)),
         }
         let (me, size) = (cx.me(), cx.size());
-        if !self.scopes.ledger.is_settled(epoch) {
+        if !core.ledger().is_settled(epoch) {
             return None;
         }
-        let element = self.block.element;
+        let element = core.block().element;
         let mut longest: Option<(Rank, Range<usize>, Place)> = None;
         for owner in std::iter::once(me).chain(me.others(size)) {
-            let block = self.dist.range(owner);
+            let block = core.dist().range(owner);
             let from = block.start + read[owner.index()];
-            let Some((end, place)) = (from < block.end).then(|| self.shown_up_to(owner, me, epoch)).flatten() else {
+            let Some((end, place)) = (from < block.end).then(|| self.shown_up_to(core, owner, me, epoch)).flatten()
+            else {
                 continue;
             };
             let least = (block.len() * element / PART).clamp(*PIECE.start(), *PIECE.end());
@@ -138,25 +141,25 @@ impl Vector {
         let (owner, range, place) = longest?;
         let bytes = range.start * element..range.end * element;
         let part = match place {
-            Place::Home => self.block.home()?.part(bytes),
-            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.array.show(bytes),
+            Place::Home => core.block().home()?.part(bytes),
+            Place::Copy => self.cache.find_loading((epoch, Window::WHOLE))?.array.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
     }
 
     /// The end of the part of a rank's block that is here and final, once all ranks have announced the load.
-    fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
-        let block = self.dist.range(owner);
-        let record = self.scopes.ledger.find(epoch)?;
-        let (arrival, is_final) = (&record.from[owner.index()].kept, owner == me || record.is_final(owner));
+    fn shown_up_to(&mut self, core: &mut VectorCore, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
+        let block = core.dist().range(owner);
+        let (arrival, is_final) =
+            (self.arrivals.find(epoch, owner)?, owner == me || self.arrivals.is_final(epoch, owner));
         let Announced { at_home, version, .. } = arrival.said;
         let (coming, arrived) = (arrival.coming, arrival.arrived);
-        if !is_final || !self.changes(owner, (epoch, Window::WHOLE)).is_empty() {
+        if !is_final || !self.changes(core, owner, (epoch, Window::WHOLE)).is_empty() {
             return None;
         }
-        let ours = self.nodes.same_node(owner, me);
-        if self.block.home().is_some() {
-            let is_here = if ours { at_home } else { self.is_installed(owner, (epoch, Window::WHOLE)) };
+        let ours = core.nodes().same_node(owner, me);
+        if core.block().home().is_some() {
+            let is_here = if ours { at_home } else { self.is_installed(core, owner, (epoch, Window::WHOLE)) };
             if is_here {
                 return Some((block.end, Place::Home));
             }
@@ -164,13 +167,13 @@ impl Vector {
                 return None;
             }
         }
-        let (bytes, element) = (self.within(owner, Window::WHOLE), self.block.element);
-        let replica = self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short.is_none())?;
+        let (bytes, element) = (core.within(owner, Window::WHOLE), core.block().element);
+        let replica = self.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short.is_none())?;
         let end = if owner == me {
             block.end
         } else if coming {
             replica.come.reach(bytes.start).min(bytes.end) / element
-        } else if arrived && self.load.cache.ensure_block(epoch, owner, version, bytes) {
+        } else if arrived && self.cache.ensure_block(epoch, owner, version, bytes) {
             block.end
         } else {
             return None;

@@ -13,11 +13,11 @@ use crate::ops::{self, Op, OpId};
 use crate::scope::ScopeWait;
 use crate::stats::Kind;
 use crate::vector::GVector;
+use crate::vector::asking::GATE;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::check::{self, Stamp};
-use crate::vector::machine::Vector;
+use crate::vector::check::{self, Noted, Stamp};
+use crate::vector::core::VectorCore;
 use crate::vector::message::{Asked, Request};
-use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -57,10 +57,9 @@ impl<T: Element, O> Buffered for Alone<T, O> {
 
 impl Calls {
     /// Checking mode: the stamp that goes to the owner of written elements.
-    fn stamp(&mut self, owner: Rank, object: &Vector, cx: &Cx<'_>) -> Option<Box<Stamp>> {
-        let check = object.check.as_ref()?;
+    fn stamp(&mut self, owner: Rank, core: &VectorCore, cx: &Cx<'_>) -> Option<Box<Stamp>> {
+        let mut stamp = core.stamp(owner, &self.alone.opened, cx)?;
         self.wrote[owner.index()] = true;
-        let mut stamp = Stamp::here(check, owner, &self.alone.opened, cx);
         stamp.alone = Some(self.alone.clone());
         Some(Box::new(stamp))
     }
@@ -81,15 +80,15 @@ impl Calls {
             let reason = Reason::new("AURORA_CHECK", Kind::Flush, site);
             vector.shared.on(site, |object, cx| {
                 if owner != me {
-                    return Ok(Some(object.ask(
+                    return Ok(Some(object.core().ask(
                         (owner, &reason, When::Now),
                         Request::Ended { number, window },
                         Vec::new(),
                         cx,
                     )));
                 }
-                if let Some(stamp) = object.check.as_ref().map(|check| Stamp::here(check, me, site, cx)) {
-                    object.ended_alone(me, number, &stamp);
+                if let Some(stamp) = object.core().stamp(me, site, cx) {
+                    object.core().ended_alone(me, number, &stamp);
                 }
                 Ok(None)
             })
@@ -112,13 +111,15 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.shared;
         if owner == link.me {
-            let stamp = link.modes.check.then(|| link.tidy(|object, cx| self.stamp(owner, object, cx))).flatten();
-            link.wait_on(VectorWait::Gate, site, |object, cx| {
-                let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
+            let stamp =
+                link.modes.check.then(|| link.tidy(|object, cx| self.stamp(owner, object.core(), cx))).flatten();
+            link.wait_on(GATE, site, |object, cx| {
+                let core = object.core();
+                let done = cx.sound().and_then(|()| core.write(op, batch.bytes(), cx));
                 let noted = done.and_then(|done| {
                     if let Some(stamp) = stamp.as_deref().filter(|_| done) {
-                        let by = (owner, object.comes_after(self.window));
-                        object.note_batch(by, Some(stamp), op, batch.bytes(), cx)?;
+                        let by = (owner, core.comes_after(self.window));
+                        core.note_batch(by, Noted::Call(stamp), op, batch.bytes(), cx)?;
                     }
                     Ok(done)
                 });
@@ -132,9 +133,10 @@ impl<T: Element> Sender<T> for Calls {
         let request = Request::Write { op, window: self.window };
         // This rank waits for the call only before the next batch and at the end of the scope.
         let call = link.on(site, |object, cx| {
-            let (epoch, stamp) = (object.comes_after(self.window), self.stamp(owner, object, cx));
+            let core = object.core();
+            let (epoch, stamp) = (core.comes_after(self.window), self.stamp(owner, core, cx));
             let asked = Asked { epoch, request, stamp };
-            Ok(object.ask_stamped((owner, &self.reason, When::Ahead), asked, batch.take(), None, cx))
+            Ok(core.ask_stamped((owner, &self.reason, When::Ahead), asked, batch.take(), None, cx))
         })?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
@@ -225,7 +227,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        let known = self.shared.tidy(|object, _| object.ops.knows::<O>());
+        let known = self.shared.tidy(|object, _| object.core().knows::<O>());
         if !known {
             return Err(Error::UnknownOp { op: short::<O>().into(), object: self.name(), site });
         }
@@ -234,9 +236,10 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| object.scopes.poll_usable(true, window, cx))?;
+        self.shared
+            .wait_on(ScopeWait::Settle, &site, |object, cx| object.core().scopes_mut().poll_usable(true, window, cx))?;
         let (reason, under_way) = (Reason::new("ReleaseC alone", Kind::Flush, &site), vec![None; self.shared.size]);
-        let number = if self.shared.modes.check { self.shared.tidy(|object, _| object.next_alone()) } else { 0 };
+        let number = if self.shared.modes.check { self.shared.tidy(|object, _| object.core().next_alone()) } else { 0 };
         let alone = check::Alone { number, opened: site.clone().clipped() };
         let calls = Calls { reason, window, under_way, alone, wrote: vec![false; self.shared.size] };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };

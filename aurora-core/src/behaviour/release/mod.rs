@@ -4,8 +4,7 @@
 //! [`GVector::release_alone`] (the paper's Figure 1), and its end waits for acknowledgements.
 
 mod alone;
-pub(crate) mod message;
-pub(crate) mod protocol;
+pub(crate) mod end;
 mod together;
 
 pub use alone::Alone;

@@ -1,6 +1,6 @@
 //! `ReleaseC` of all ranks together: an owner applies a batch once earlier scopes of that part are completed.
 
-use super::message::Written;
+use super::end::end_release;
 use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
@@ -10,9 +10,9 @@ use crate::ops::{self, Op, OpId};
 use crate::scope::{Entered, Opening, Rule};
 use crate::stats::Kind;
 use crate::vector::GVector;
-use crate::vector::apply::Apply;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::machine::VectorWork;
+use crate::vector::message::Written;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::marker::PhantomData;
@@ -23,8 +23,8 @@ const NAME: &str = "ReleaseC";
 pub struct Together<T, O> {
     buffers: Buffers<T>,
     scope: Entered,
-    /// The owners of this node fold this rank's partial copy at the end.
-    partial: bool,
+    /// The batch that owners of this node get at the end, in place of writes.
+    to_peers: Option<Written>,
     op: Option<OpId>,
     operation: PhantomData<O>,
 }
@@ -44,9 +44,9 @@ impl<T: Element, O> Buffered for Together<T, O> {
 }
 
 impl<T: Element, O> Together<T, O> {
-    /// At the end of the scope the owners of this node fold this rank's partial copy, which is final.
-    pub(crate) fn end_with_partial(&mut self) {
-        self.partial = true;
+    /// At the end of the scope the owners of this node get this batch, unless writes are left for them.
+    pub(crate) fn end_with(&mut self, batch: Written) {
+        self.to_peers = Some(batch);
     }
 
     /// Changes this rank's own block in place, if batches of this scope may be applied now. Else returns false.
@@ -59,7 +59,15 @@ impl<T: Element, O> Together<T, O> {
         // Serves other ranks' batches, for which this rank is not woken.
         vector.shared.look();
         let epoch = self.scope.epoch;
-        vector.shared.on(site, |object, cx| object.merge_own(epoch, |own| merge(bytemuck::cast_slice_mut(own)), cx))
+        vector.shared.on(site, |object, cx| {
+            cx.sound()?;
+            let core = object.core();
+            let may_apply = core.ledger().may_apply(epoch) && core.ledger().may_apply_from(epoch, cx.me());
+            let block = core.block_mut();
+            let merged = if may_apply { block.write(|own| merge(bytemuck::cast_slice_mut(own))) } else { None };
+            core.refresh_permit(cx);
+            merged.map_or(Ok(false), |merged| merged.map(|()| true))
+        })
     }
 }
 
@@ -89,12 +97,12 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        let (scope, partial, last) = (&mut self.scope, self.partial, self.buffers.take_all());
+        let (scope, to_peers, last) = (&mut self.scope, self.to_peers, self.buffers.take_all());
         vector.shared.on(site, |object, cx| {
             if last.iter().any(Option::is_some) {
                 cx.sound()?;
             }
-            object.end_release(scope, partial, last, cx);
+            end_release(object, scope, to_peers, last, cx);
             Ok(())
         })?;
         if checked { vector.shared.await_end(&self.scope, site) } else { Ok(()) }
@@ -172,9 +180,7 @@ impl<T: Element> GVector<T> {
 
     /// Registers an operation with the kernel.
     pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
-        self.shared.on(site, |object, cx| {
-            object.ops.add::<O>(Apply::of::<T, O>()).map_err(|same| cx.frame.same_number::<O>(same, site))
-        })
+        self.shared.on(site, |object, cx| object.core().know::<T, O>(site, cx))
     }
 
     /// The caller has exclusive use of the window.
@@ -208,6 +214,6 @@ impl<T: Element> GVector<T> {
     ) -> Result<Together<T, O>> {
         let op = opening.op;
         let scope = self.shared.enter((name, opening), true, site)?;
-        Ok(Together { buffers: Buffers::new(self), scope, partial: false, op, operation: PhantomData })
+        Ok(Together { buffers: Buffers::new(self), scope, to_peers: None, op, operation: PhantomData })
     }
 }

@@ -8,7 +8,7 @@ use crate::memory;
 use crate::object::Cx;
 use crate::race::{AccessKind, Scope};
 use crate::vector::GVector;
-use crate::vector::machine::Vector;
+use crate::vector::core::VectorCore;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::ops::Range;
@@ -30,8 +30,8 @@ impl Held {
         written: Option<&[T]>,
     ) -> Option<Self> {
         let (epoch, stamp) = vector.shared.tidy(|object, cx| {
-            let stamp = Stamp::here(object.check.as_ref()?, cx.me(), line, cx);
-            Some((object.comes_after(window), stamp))
+            let stamp = object.core.stamp(cx.me(), line, cx)?;
+            Some((object.core.comes_after(window), stamp))
         })?;
         // Without memory for a copy the written elements are unknown: any element may be one.
         let copy = written.and_then(|slice| {
@@ -58,13 +58,13 @@ impl Held {
 
     /// The program gives back the elements `local` of its block. It has written the elements `changed` among them,
     /// counted from the first. A race is the object's fault from now on.
-    pub(crate) fn end(self, local: &Range<usize>, changed: Vec<Range<usize>>, object: &mut Vector, cx: &mut Cx<'_>) {
+    pub(crate) fn end(self, local: &Range<usize>, changed: Vec<Range<usize>>, core: &mut VectorCore, cx: &mut Cx<'_>) {
         let me: Rank = cx.me();
         let Held { epoch, mut stamp, .. } = self;
         stamp.since = Some(std::mem::replace(&mut stamp.at, cx.core.order.now()));
-        let _ = object.note((me, epoch), &stamp, (AccessKind::Lent, Scope::None), [local.clone()], cx).and_then(|()| {
+        let _ = core.note((me, epoch), &stamp, (AccessKind::Lent, Scope::None), [local.clone()], cx).and_then(|()| {
             let written = changed.into_iter().map(|run| local.start + run.start..local.start + run.end);
-            object.note((me, epoch), &stamp, (AccessKind::Write, Scope::None), written, cx)
+            core.note((me, epoch), &stamp, (AccessKind::Write, Scope::None), written, cx)
         });
     }
 }

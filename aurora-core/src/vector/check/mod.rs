@@ -13,7 +13,7 @@ pub(crate) use held::Held;
 pub(crate) use lines::Lines;
 
 use super::batch::Batch;
-use super::machine::Vector;
+use super::core::VectorCore;
 use crate::error::Raced;
 use crate::ids::Epoch;
 use crate::object::Cx;
@@ -63,9 +63,20 @@ pub(crate) struct Alone {
     pub(crate) opened: Site,
 }
 
+/// The origin of the writes in a batch.
+pub(crate) enum Noted<'a> {
+    /// A request.
+    Call(&'a Stamp),
+    /// A collective scope, in which ranks may write one element.
+    Scope,
+    /// A step of the scope opened here: two ranks that write one element between two steps race, as ranks without a
+    /// scope do.
+    Steps(Opened),
+}
+
 impl Stamp {
     /// The stamp of the present moment, for accesses to a block of `to`.
-    pub(crate) fn here(check: &Checker, to: Rank, line: &Site, cx: &Cx<'_>) -> Self {
+    fn here(check: &Checker, to: Rank, line: &Site, cx: &Cx<'_>) -> Self {
         /// The maximum number of shown ranges that fit a header.
         const MOST_SHOWN: usize = 4;
         let order = &cx.core.order;
@@ -79,7 +90,7 @@ impl Stamp {
     }
 }
 
-impl Vector {
+impl VectorCore {
     /// Notes an access of a rank to these elements of our block, if they are checked.
     pub(crate) fn note(
         &mut self,
@@ -113,34 +124,26 @@ impl Vector {
         ranges: impl IntoIterator<Item = Range<usize>>,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
-        let Some(check) = &self.check else {
+        let Some(stamp) = self.stamp(cx.me(), line, cx) else {
             return Ok(());
         };
-        let stamp = Stamp::here(check, cx.me(), line, cx);
         self.note((cx.me(), self.comes_after(window)), &stamp, (kind, Scope::None), ranges, cx)
     }
 
     /// Notes that this rank has filled its block, in the scope of this epoch.
     pub(crate) fn note_fill(&mut self, epoch: Epoch, line: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
-        let Some(check) = &self.check else {
+        let Some(stamp) = self.stamp(cx.me(), line, cx) else {
             return Ok(());
         };
-        let stamp = Stamp::here(check, cx.me(), line, cx);
         let (by, how) = ((cx.me(), epoch - 1), (AccessKind::Write, Scope::Together(epoch)));
         self.note(by, &stamp, how, Some(0..self.block.len()), cx)
     }
 
-    /// The last scope that an access of this rank to a part comes after.
-    pub(crate) fn comes_after(&self, window: Window) -> Epoch {
-        // While a scope of a part is open, scopes of other parts may be open too.
-        if window.is_whole() { self.scopes.ledger.epoch } else { self.scopes.ledger.predecessor() }
-    }
-
-    /// Notes the writes of a batch that is applied. `stamp`: the stamp of the request, none in collective scopes.
+    /// Notes the writes of a batch that is applied.
     pub(crate) fn note_batch(
         &mut self,
         (from, epoch): (Rank, Epoch),
-        stamp: Option<&Stamp>,
+        noted: Noted<'_>,
         op: Option<OpId>,
         payload: &[u8],
         cx: &mut Cx<'_>,
@@ -150,22 +153,16 @@ impl Vector {
             return Ok(());
         };
         let kind = op.map_or(AccessKind::Write, AccessKind::Update);
-        let (scope, after, opened) = match stamp {
-            Some(Stamp { alone: Some(alone), .. }) => {
+        let (stamp, scope, after, opened) = match noted {
+            Noted::Call(stamp @ Stamp { alone: Some(alone), .. }) => {
                 let opened = Opened { name: ALONE.into(), line: alone.opened.clone() };
-                (Scope::Alone(alone.number), epoch, Some(opened))
+                (Some(stamp), Scope::Alone(alone.number), epoch, Some(opened))
             }
-            Some(_) => (Scope::None, epoch, None),
-            None => {
-                // Two ranks that write one page element between two syncs race, as ranks without a scope do.
-                match self.pages.as_ref().filter(|pages| pages.epoch() == epoch) {
-                    Some(pages) => (Scope::None, epoch - 1, Some(pages.opened())),
-                    None => (
-                        Scope::Together(epoch),
-                        epoch - 1,
-                        self.scopes.ledger.opening_of(from, epoch).map(Opened::from),
-                    ),
-                }
+            Noted::Call(stamp) => (Some(stamp), Scope::None, epoch, None),
+            Noted::Steps(opened) => (None, Scope::None, epoch - 1, Some(opened)),
+            Noted::Scope => {
+                let opened = self.scopes.ledger.opening_of(from, epoch).map(Opened::from);
+                (None, Scope::Together(epoch), epoch - 1, opened)
             }
         };
         let before = stamp.is_none().then(|| self.scopes.released_before(epoch));
@@ -207,6 +204,15 @@ impl Vector {
         if let Some(check) = &mut self.check {
             check.shadow.ended(from, number, stamp.at);
         }
+    }
+
+    pub(crate) fn is_checked(&self) -> bool {
+        self.check.is_some()
+    }
+
+    /// Checking mode: the stamp of the present moment, for accesses to a block of `to`.
+    pub(crate) fn stamp(&self, to: Rank, line: &Site, cx: &Cx<'_>) -> Option<Stamp> {
+        self.check.as_ref().map(|check| Stamp::here(check, to, line, cx))
     }
 
     /// The number of the ReleaseC alone that this rank opens.

@@ -106,7 +106,7 @@ fn ask_all<'v, T: Element, M>(
             let (request, token) = request(piece, index);
             let reason = Reason::new("distmemcpy", Kind::Copy, &piece.site);
             let asked = kernel.with(piece.vector.shared.id(), out, |object: &mut Vector, cx| {
-                object.ask_into((piece.owner, &reason, When::Now), request, Payload::Empty, Some(token), cx)
+                object.core.ask_into((piece.owner, &reason, When::Now), request, Payload::Empty, Some(token), cx)
             });
             Asked::new(&piece.vector.shared, asked.expect("its handle is borrowed"))
         });

@@ -186,7 +186,7 @@ impl<'a, T: Element> Writing<'a, T> {
             let request = Request::WriteAt { start: piece.start as u64 };
             let payload = Payload::Lent { token: self.tokens[lane.left.start], len: bytes };
             let asked = kernel.with(piece.vector.shared.id(), out, |object: &mut Vector, cx| {
-                object.ask((piece.owner, &reason, When::Now), request, payload, cx)
+                object.core.ask((piece.owner, &reason, When::Now), request, payload, cx)
             });
             let (call, vector) = (asked.expect("its handle is borrowed"), piece.vector.shared.id());
             self.asked.push(UnderWay { call, vector, owner, bytes });

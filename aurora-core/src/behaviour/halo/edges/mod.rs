@@ -14,16 +14,18 @@ mod surroundings;
 use self::surroundings::{ByMessage, Surroundings};
 use crate::behaviour::halo::geometry::Halo;
 use crate::behaviour::halo::message::HaloMessage;
+use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{Shortage, Storage, zeros};
-use crate::object::{Cx, Place};
+use crate::object::{Cx, How, Loan, Loans, Malformed, Place};
 use crate::race::AccessKind;
-use crate::scope::{Opening, Scopes, Served};
-use crate::vector::loans::VectorLoan;
-use crate::vector::machine::Vector;
-use crate::vector::message::Message;
+use crate::scope::{Opening, Work};
+use crate::stats::Kind;
+use crate::vector::core::VectorCore;
+use crate::vector::machine::VectorWork;
+use crate::vector::protocol::{Numbered, Protocol};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Buffer, LetterCount, Outbox, Rank, Received, SharedView};
@@ -39,8 +41,15 @@ pub(crate) struct Exchange {
     pub(crate) number: u64,
 }
 
+/// A neighbour's edge, on its way into the halo of an exchange.
+#[derive(Clone, Copy)]
+struct EdgeLoan {
+    exchange: Exchange,
+    from: Rank,
+    element: usize,
+}
+
 /// The state of the HaloCaches of one object on this rank.
-#[derive(Default)]
 pub(crate) struct Edges {
     /// The HaloCaches that are open here or that a neighbour has entered earlier than this rank.
     halos: BTreeMap<Epoch, Surroundings>,
@@ -48,6 +57,7 @@ pub(crate) struct Edges {
     current: Epoch,
     /// Memory of a HaloCache that has ended, for the next: touching fresh pages costs more than filling them.
     spare: Option<Surroundings>,
+    loans: Loans<EdgeLoan>,
 }
 
 /// The halo of a complete exchange.
@@ -59,87 +69,129 @@ pub(crate) struct Shown {
     pub(crate) letters: Arc<[LetterCount]>,
 }
 
-impl Edges {
-    pub(crate) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
-        self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited)
+impl Default for Edges {
+    fn default() -> Self {
+        Edges { halos: BTreeMap::new(), current: 0, spare: None, loans: Loans::tagged(Self::NUMBER) }
+    }
+}
+
+impl Numbered for Edges {
+    const NUMBER: u8 = 2;
+}
+
+impl Protocol for Edges {
+    fn kind(&self) -> Kind {
+        Kind::Halo
     }
 
-    /// The exchange under way, or the last one.
-    pub(crate) fn exchange(&self) -> Exchange {
+    /// The place for the edge of another rank. An edge with a mailbox stays in its buffer.
+    fn place(&mut self, core: &mut VectorCore, from: Rank, header: &[u8], len: usize, cx: &Cx<'_>) -> Place {
+        let Some(message) = HaloMessage::decode(header, core).filter(|message| !message.mailbox) else {
+            return Place::Buffer;
+        };
+        let exchange = Exchange { epoch: message.epoch, number: message.number };
+        let halo = message.entry.as_ref().map(|(_, halo)| *halo);
+        match cx.is_sound() && self.admits_edge(core, from, (exchange, halo), len) {
+            true => Place::At(self.loans.add(EdgeLoan { exchange, from, element: core.block().element })),
+            false => Place::Discard,
+        }
+    }
+
+    fn write(&mut self, _: &mut VectorCore, loan: Loan, offset: usize, bytes: &[u8]) {
+        if let Some(&EdgeLoan { exchange, from, element }) = self.loans.get(loan) {
+            self.write_edge(from, exchange, element, (offset, bytes));
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        core: &mut VectorCore,
+        from: Rank,
+        header: &[u8],
+        payload: Received,
+        cx: &mut Cx<'_>,
+    ) -> Result<Option<(Work<VectorWork>, Received)>, Malformed> {
+        let message = HaloMessage::decode(header, core).ok_or(Malformed)?;
+        self.edge_came(core, from, message, payload, cx);
+        Ok(None)
+    }
+
+    fn awaits(&self, _: &VectorCore, _: u64) -> Vec<Rank> {
+        self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited).collect()
+    }
+
+    fn doing(&self, _: u64, name: &ObjectName) -> String {
         let number = self.halos.get(&self.current).map_or(0, |halo| halo.number);
-        Exchange { epoch: self.current, number }
+        let action = if number == 0 { "opens" } else { "refreshes" };
+        // Several HaloCaches may be open: the number tells them apart.
+        format!("{action} a HaloCache of {name}, scope {} of it", self.current)
     }
 
-    pub(crate) fn release(&mut self) {
+    fn release_memory(&mut self, _: &mut VectorCore) {
         self.spare = None;
     }
 }
 
-impl Vector {
+impl Edges {
     /// The memory of the HaloCache of `epoch`, made on first mention. A neighbour may have made it for another halo.
-    fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
-        let (dist, me, element, fresh) = (&self.dist, self.scopes.ledger.me(), self.block.element, self.fresh.clone());
-        let Edges { halos, spare, .. } = &mut self.halo;
+    fn surroundings(&mut self, core: &VectorCore, epoch: Epoch, halo: Halo) -> &mut Surroundings {
+        let Edges { halos, spare, .. } = self;
         halos.entry(epoch).or_insert_with(|| {
             let spare = spare.take_if(|spare| spare.halo == halo).and_then(Surroundings::anew);
-            spare.unwrap_or_else(|| Surroundings::new(dist, me, halo, element, &*fresh))
+            spare.unwrap_or_else(|| Surroundings::new(core, halo))
         })
     }
 
     /// True if an edge of `len` bytes is expected.
-    fn admits(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, len: usize) -> bool {
-        let Exchange { epoch, number } = exchange;
-        if epoch > self.scopes.ledger.epoch
+    fn admits_edge(
+        &mut self,
+        core: &VectorCore,
+        from: Rank,
+        (Exchange { epoch, number }, halo): (Exchange, Option<Halo>),
+        len: usize,
+    ) -> bool {
+        if epoch > core.ledger().epoch
             && number == 0
             && let Some(halo) = halo
         {
-            self.surroundings(epoch, halo);
+            self.surroundings(core, epoch, halo);
         }
-        let element = self.block.element;
-        self.halo.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, element))
+        self.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, core.block().element))
     }
 
-    pub(crate) fn write_edge(&mut self, from: Rank, exchange: Exchange, offset: usize, bytes: &[u8]) {
-        let element = self.block.element;
-        let halo = self.halo.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
+    fn write_edge(&mut self, from: Rank, exchange: Exchange, element: usize, (offset, bytes): (usize, &[u8])) {
+        let halo = self.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
         if let Some(halo) = halo {
             halo.write(from, exchange.number, element, offset, bytes);
         }
     }
-}
 
-impl Vector {
     /// Takes the next step of memory for the HaloCache that is entered next, between scopes; false once all is taken.
-    pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
-        let epoch = self.scopes.ledger.epoch + 1;
-        let surroundings = self.surroundings(epoch, halo);
+    pub(crate) fn take(&mut self, core: &VectorCore, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
+        let surroundings = self.surroundings(core, core.ledger().epoch + 1, halo);
         if surroundings.halo != halo {
             // Entering will report the mismatch.
             return Ok(false);
         }
-        let size = surroundings.size();
-        cx.admit_copy(A_HALO, size, site)?;
-        let surroundings = self.surroundings(epoch, halo);
+        cx.admit_copy(A_HALO, surroundings.size(), site)?;
         surroundings.take().map_err(|shortage| cx.no_memory(shortage, A_HALO, site))
     }
 
-    /// Enters a HaloCache whose memory is taken.
-    pub(crate) fn enter_halo(&mut self, opening: &Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
-        let epoch = self.enter(opening.clone(), cx)?;
-        let Vector { scopes: Scopes { ledger, .. }, halo: edges, .. } = self;
-        let record = ledger.record(epoch);
+    /// This rank has entered a HaloCache whose memory is taken.
+    pub(crate) fn entered(&self, core: &mut VectorCore, epoch: Epoch) {
+        let record = core.ledger_mut().record(epoch);
         record.mine_complete = true;
         for (rank, arrival) in record.from.iter_mut().enumerate() {
             // Other ranks send nothing.
-            let plan = edges.halos.get(&epoch).map(|halo| &halo.plan);
+            let plan = self.halos.get(&epoch).map(|halo| &halo.plan);
             arrival.complete |= plan.is_none_or(|plan| plan.neighbour(Rank::new(rank)).is_none());
         }
-        Ok(epoch)
     }
 
     /// Begins an exchange: sends every neighbour its edge, and copies elements of the own block into a periodic halo.
-    pub(crate) fn push_edges(
+    pub(crate) fn push(
         &mut self,
+        core: &mut VectorCore,
         Exchange { epoch, number }: Exchange,
         opening: Option<&Opening>,
         (reason, site): (&Reason, &Site),
@@ -149,45 +201,44 @@ impl Vector {
         let at = cx.core.modes.check.then(|| cx.core.order.now());
         if at.is_some() {
             // A race goes to all ranks: neighbours wait for these edges.
-            let sent = self.halo.halos.get(&epoch).map_or(Vec::new(), |halo| halo.sends());
-            self.note_own(AccessKind::Read, Window::WHOLE, site, sent, cx)?;
+            let sent = self.halos.get(&epoch).map_or(Vec::new(), |halo| halo.sends());
+            core.note_own(AccessKind::Read, Window::WHOLE, site, sent, cx)?;
             cx.release();
         }
-        let Vector { block, halo: edges, .. } = self;
-        edges.current = epoch;
-        let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
-        let element = block.element;
-        let begun = block.read(|block| halo.begin((number, at.is_none()), block, element, cx.out));
+        self.current = epoch;
+        let halo = self.halos.get_mut(&epoch).expect("it was entered and has not ended");
+        let element = core.block().element;
+        let begun = core.block_mut().read(|block| halo.begin((number, at.is_none()), block, element, cx.out));
         match begun.expect("a guard that exchanges edges does not hold the block") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
                     let entry = opening.cloned().map(|opening| (opening, halo.halo));
-                    let message = Message::Halo(HaloMessage { epoch, number, entry, mailbox, at });
-                    message.send(reason, to, edge.into(), cx);
+                    let message = HaloMessage { epoch, number, entry, mailbox, at };
+                    // A rank needs an edge only once it is in the same exchange.
+                    Self::send(to, message, edge.into(), How::default().on(reason).lazy(), cx);
                 }
             }
             Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
         }
-        self.scopes.has_changed = true;
+        core.scopes_mut().has_changed = true;
         Ok(())
     }
 
     /// The halo of the exchange under way, once all edges are here.
-    pub(crate) fn poll_edges(&mut self, cx: &Cx<'_>) -> Option<Result<Shown, Error>> {
+    pub(crate) fn poll(&mut self, core: &VectorCore, cx: &Cx<'_>) -> Option<Result<Shown, Error>> {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        let Vector { scopes: Scopes { ledger, .. }, halo: edges, block, .. } = self;
-        let halo = edges.halos.get_mut(&edges.current)?;
-        let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
-        is_complete.then(|| Ok(halo.complete(block.element)))
+        let (halo, element) = (self.halos.get_mut(&self.current)?, core.block().element);
+        let is_complete = halo.take_letters(element) && core.ledger().is_settled(self.current);
+        is_complete.then(|| Ok(halo.complete(element)))
     }
 
     /// Checking mode: orders this rank after its neighbours' accesses, before this exchange, to the elements that this
     /// rank shows or owns.
-    pub(crate) fn edges_seen(&mut self, Exchange { epoch, number }: Exchange, cx: &Cx<'_>) {
-        let (own, len) = (self.dist.range(cx.me()), self.dist.len());
-        let Some(halo) = self.halo.halos.get_mut(&epoch) else {
+    pub(crate) fn seen(&mut self, core: &mut VectorCore, Exchange { epoch, number }: Exchange, cx: &Cx<'_>) {
+        let (own, len) = (core.dist().range(cx.me()), core.dist().len());
+        let Some(halo) = self.halos.get_mut(&epoch) else {
             return;
         };
         let seen: Vec<_> = halo.moments.extract_if(.., |(of, ..)| *of <= number).collect();
@@ -195,65 +246,58 @@ impl Vector {
         let seen: Vec<_> = seen.into_iter().map(|(_, rank, at)| (rank, at, edges(rank))).collect();
         for (rank, at, mut ranges) in seen {
             ranges.push(own.clone());
-            self.was_shown(rank, at, ranges);
+            core.was_shown(rank, at, ranges);
         }
     }
 
     /// Ends a HaloCache on this rank: edges that arrive for it later are discarded.
-    pub(crate) fn end_halo(&mut self, epoch: Epoch) {
-        if let Some(mut ended) = self.halo.halos.remove(&epoch) {
+    pub(crate) fn end(&mut self, epoch: Epoch) {
+        if let Some(mut ended) = self.halos.remove(&epoch) {
             ended.close();
-            self.halo.spare = Some(ended);
-        }
-    }
-
-    /// The place for the edge of another rank. An edge with a mailbox stays in its buffer.
-    pub(crate) fn place_edge(&mut self, from: Rank, message: &HaloMessage, len: usize, cx: &Cx<'_>) -> Place {
-        if message.mailbox {
-            return Place::Buffer;
-        }
-        let exchange = Exchange { epoch: message.epoch, number: message.number };
-        let halo = message.entry.as_ref().map(|(_, halo)| *halo);
-        match cx.is_sound() && self.admits(from, exchange, halo, len) {
-            true => Place::At(self.loans.add(VectorLoan::EdgeIn { exchange, from })),
-            false => Place::Discard,
+            self.spare = Some(ended);
         }
     }
 
     /// Takes the first edge of a neighbour that shares memory, and the mailbox behind it. False: malformed.
-    fn edge_with_mailbox(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, edge: SharedView) -> bool {
-        let admitted = exchange.number == 0 && self.admits(from, exchange, halo, edge.len());
+    fn edge_with_mailbox(
+        &mut self,
+        core: &VectorCore,
+        from: Rank,
+        (exchange, halo): (Exchange, Option<Halo>),
+        edge: SharedView,
+    ) -> bool {
+        let admitted = exchange.number == 0 && self.admits_edge(core, from, (exchange, halo), edge.len());
         if admitted {
-            self.write_edge(from, exchange, 0, &edge);
+            self.write_edge(from, exchange, core.block().element, (0, &edge));
         }
-        let halo = self.halo.halos.get_mut(&exchange.epoch).filter(|_| admitted);
+        let halo = self.halos.get_mut(&exchange.epoch).filter(|_| admitted);
         halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
     }
 
-    pub(crate) fn edge_came(
+    fn edge_came(
         &mut self,
+        core: &mut VectorCore,
         from: Rank,
         HaloMessage { epoch, number, entry, at, .. }: HaloMessage,
         payload: Received,
         cx: &mut Cx<'_>,
     ) {
         if let Some((opening, _)) = &entry {
-            self.scopes.opened(from, epoch, opening, cx);
+            core.scopes_mut().opened(from, epoch, opening, cx);
         }
         let asked = entry.as_ref().map(|(_, halo)| *halo);
         let is_here = match payload {
-            Received::Placed(token) => matches!(self.end_loan(token), Some(VectorLoan::EdgeIn { .. })),
+            Received::Placed(token) => self.loans.end(Loan::of(token)).is_some(),
             Received::Shared(view) => {
-                cx.is_sound() && self.edge_with_mailbox(from, Exchange { epoch, number }, asked, view)
+                cx.is_sound() && self.edge_with_mailbox(core, from, (Exchange { epoch, number }, asked), view)
             }
             Received::Bytes(_) => false,
         };
         if !cx.is_sound() {
             return;
         }
-        let Vector { halo: edges, scopes: Scopes { ledger, .. }, .. } = self;
-        let Some(halo) = edges.halos.get_mut(&epoch) else {
-            if epoch > ledger.epoch {
+        let Some(halo) = self.halos.get_mut(&epoch) else {
+            if epoch > core.ledger().epoch {
                 cx.fail_job(malformed(from));
             }
             // Otherwise the scope has ended here.
@@ -271,10 +315,10 @@ impl Vector {
         }
         halo.came(from, number);
         halo.moments.extend(at.map(|at| (number, from, at)));
-        if number == 0 && !ledger.is_settled(epoch) {
-            ledger.record(epoch).from[from.index()].complete = true;
+        if number == 0 && !core.ledger().is_settled(epoch) {
+            core.ledger_mut().record(epoch).from[from.index()].complete = true;
         }
-        self.scopes.has_changed = true;
+        core.scopes_mut().has_changed = true;
     }
 }
 

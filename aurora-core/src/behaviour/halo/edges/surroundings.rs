@@ -2,9 +2,9 @@
 
 use super::{Shown, memory_for};
 use crate::behaviour::halo::geometry::{Halo, Neighbour, Plan};
-use crate::distribution::Distribution;
-use crate::memory::{Fresh, Metered, STEP, Shortage};
+use crate::memory::{Metered, STEP, Shortage};
 use crate::race::Moment;
+use crate::vector::core::VectorCore;
 use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Rank, SharedView};
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,15 +45,10 @@ pub(super) struct ByMessage {
 }
 
 impl Surroundings {
-    pub(super) fn new(
-        dist: &Distribution,
-        me: Rank,
-        halo: Halo,
-        element: usize,
-        promise: &dyn Fn(usize) -> Fresh,
-    ) -> Self {
+    pub(super) fn new(core: &VectorCore, halo: Halo) -> Self {
+        let (dist, me, element) = (core.dist(), core.me(), core.block().element);
         let room = Plan::room(dist, me, halo);
-        let half = || Half { memory: Metered::new(room.saturating_mul(element), promise(room)), came: Vec::new() };
+        let half = || Half { memory: Metered::new(room.saturating_mul(element), core.fresh(room)), came: Vec::new() };
         let halves = [half(), half()];
         let short = halves.iter().any(|half| half.memory.short().is_some());
         let plan = if short { Plan::default() } else { Plan::new(dist, me, halo) };

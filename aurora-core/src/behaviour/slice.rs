@@ -1,13 +1,12 @@
 //! Parts of a vector. Each part can have a behaviour of its own.
 
-use super::GVector;
-use crate::behaviour::{
+use super::{
     Accumulate, BatchedReads, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
 };
 use crate::element::Element;
 use crate::error::Result;
 use crate::ops::{self, Op};
-use crate::vector::copy::resolve;
+use crate::vector::{GVector, resolve};
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
