@@ -165,13 +165,8 @@ fn a_write_that_nobody_has_applied() {
     let load = |marks| {
         let mut state = rank();
         let (kernel, out) = &mut state;
-        let load = opening(Rule::Announced, Window::WHOLE);
-        let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| {
-            let epoch = vector.enter(load.clone(), cx)?;
-            let (state, core) = vector.with::<Load>();
-            state.entered(core, epoch, &load, cx);
-            Ok::<_, Error>(())
-        });
+        let load = opening(Rule::Announced, Window::WHOLE).by(Load::NUMBER);
+        let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| vector.enter(load, cx));
         entered.expect("it lives").expect("no fault");
         deliver(&mut state, &enter(Window::WHOLE, marks), Vec::new());
         let fault = state.0.objects[&OBJECT].frame.fault.clone();

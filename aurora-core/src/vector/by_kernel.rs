@@ -16,13 +16,15 @@ use aurora_net::Rank;
 use std::ops::Range;
 
 impl<T: Element> GVector<T> {
+    /// Waits until all earlier scopes of a part are completed.
+    pub(crate) fn await_usable(&self, mutable: bool, window: Window, site: &Site) -> Result<()> {
+        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| object.core.scopes.poll_usable(mutable, window, cx))
+    }
+
     /// Checking mode: waits for earlier scopes of a part, as the owners of the elements do. The next accesses of this
     /// rank are ordered after these scopes.
     pub(crate) fn order_after_scopes(&self, window: Window, site: &Site) -> Result<()> {
-        if !self.shared.modes.check {
-            return Ok(());
-        }
-        self.shared.wait_on(ScopeWait::Settle, site, |object, cx| object.core.scopes.poll_usable(false, window, cx))
+        if self.shared.modes.check { self.await_usable(false, window, site) } else { Ok(()) }
     }
 
     /// Checking mode: notes an access of this rank to elements of its own block, by local indices.
@@ -66,8 +68,7 @@ impl<T: Element> GVector<T> {
 
     /// Writes our own block, once all earlier scopes are completed and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.shared
-            .wait_on(ScopeWait::Settle, site, |object, cx| object.core.scopes.poll_usable(true, Window::WHOLE, cx))?;
+        self.await_usable(true, Window::WHOLE, site)?;
         let mut write = Some(write);
         self.shared.wait_on(GATE, site, |object, cx| {
             let core = &mut object.core;

@@ -12,7 +12,7 @@ use crate::memory::{self, Array, Direct, SharedCopy};
 use crate::object::Shared;
 use crate::polls::Level;
 use crate::race::AccessKind;
-use crate::scope::{Opening, Rule, ScopeWait, Served};
+use crate::scope::{Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
@@ -341,9 +341,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let settled = self
-            .shared
-            .wait_on(ScopeWait::Settle, &site, |object, cx| object.core.scopes.poll_usable(true, Window::WHOLE, cx));
+        let settled = self.await_usable(true, Window::WHOLE, &site);
         let key = self.shared.id().0;
         self.shared.synchronize(
             "a fill",

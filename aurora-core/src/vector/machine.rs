@@ -83,7 +83,6 @@ impl Vector {
 
     #[inline(never)]
     fn go_on(&mut self, cx: &mut Cx<'_>) {
-        self.catch_up(cx);
         self.core.leave(cx);
         while self.core.scopes.has_changed {
             scope::advance(self, cx);

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::object::{Cx, Holds, How, Loan, Malformed, Place, Until, Wait};
-use crate::scope::{Due, Opening, Outcome, Rule, ScopeWait, Work};
+use crate::scope::{Due, Opening, Outcome, ScopeWait, Work};
 use crate::stats::Kind;
 use aurora_net::{Payload, Rank, Received};
 use serde::Serialize;
@@ -67,12 +67,15 @@ pub(crate) trait Protocol: Any + Send {
     }
 
     /// Records the headers that [`place`](Self::place) has seen, now that messages can be sent: before this rank enters
-    /// a scope, and before [`advance`](Self::advance).
+    /// a scope.
     fn catch_up(&mut self, _core: &mut VectorCore, _cx: &mut Cx<'_>) {}
 
-    /// An epoch is `settled`, of any behaviour. The scope layer keeps the record of a [`Rule::Announced`] until its
-    /// protocol forgets it.
-    fn settled(&mut self, _core: &mut VectorCore, _epoch: Epoch, _rule: Rule, _cx: &mut Cx<'_>) {}
+    /// This rank has entered a scope of this protocol: the opening [names](Opening::by) it.
+    fn entered(&mut self, _core: &mut VectorCore, _epoch: Epoch, _opening: &Opening, _cx: &mut Cx<'_>) {}
+
+    /// A scope of this protocol is `settled`. Under [`Rule::Announced`](crate::scope::Rule::Announced) the ledger keeps
+    /// its record until the protocol forgets it.
+    fn settled(&mut self, _core: &mut VectorCore, _epoch: Epoch, _cx: &mut Cx<'_>) {}
 
     fn advance(&mut self, _core: &mut VectorCore, _cx: &mut Cx<'_>) {}
 

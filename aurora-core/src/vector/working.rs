@@ -56,16 +56,23 @@ impl Served for Vector {
     fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         // Other ranks may have opened this scope before; perhaps only their first packets are here.
         self.catch_up(cx);
-        let entered = self.core.scopes.enter(opening, cx);
+        let entered = self.core.scopes.enter(opening.clone(), cx);
         self.core.refresh_permit(cx);
-        entered
+        let epoch = entered?;
+        if let Some(protocol) = self.protocols.get_mut(opening.protocol) {
+            protocol.entered(&mut self.core, epoch, &opening, cx);
+        }
+        Ok(epoch)
     }
 
     fn settled(&mut self, epoch: Epoch, rule: Rule, cx: &mut Cx<'_>) {
+        let protocol = self.core.scopes.ledger.opening(epoch).map_or(0, |opening| opening.protocol);
         if rule != Rule::Announced {
             self.core.scopes.ledger.forget(epoch);
         }
-        self.protocols.iter_mut().for_each(|protocol| protocol.settled(&mut self.core, epoch, rule, cx));
+        if let Some(protocol) = self.protocols.get_mut(protocol) {
+            protocol.settled(&mut self.core, epoch, cx);
+        }
     }
 
     fn is_lent(&self) -> bool {

@@ -14,7 +14,6 @@ use super::{BatchedReads, Behaviour, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
-use crate::scope::ScopeWait;
 use crate::stats::Kind;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
@@ -87,9 +86,7 @@ impl<T: Element> GVector<T> {
             self.shared.during_look(|| self.shared.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
-            self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
-                object.core().scopes_mut().poll_usable(false, window, cx)
-            })?;
+            self.await_usable(false, window, &site)?;
         }
         Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
     }

@@ -16,7 +16,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::memory::{Array, typed};
-use crate::scope::{Opening, Rule, ScopeWait, Served};
+use crate::scope::{Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::asking::GATE;
@@ -125,9 +125,7 @@ impl<T: Element> GVector<T> {
     where
         O: ShowsOwnPart<Element = T>,
     {
-        self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
-            object.core().scopes_mut().poll_usable(writes, Window::WHOLE, cx)
-        })?;
+        self.await_usable(writes, Window::WHOLE, &site)?;
         if writes {
             self.shared.wait_on(GATE, &site, |object, cx| object.core().poll_exclusive(Window::WHOLE, cx))?;
         }
@@ -136,13 +134,9 @@ impl<T: Element> GVector<T> {
             edges.take(core, halo, &site, cx)
         })? {}
         let detail = format!(" ({halo}{})", if writes { ", for writing" } else { "" });
-        let opening = Opening::new(Haloed::<O>::NAME, Kind::Halo, Rule::Neighbours, &site).with(detail);
-        let epoch = self.shared.on(&site, |object, cx| {
-            let epoch = object.enter(opening.clone(), cx)?;
-            let (edges, core) = object.with::<Edges>();
-            edges.entered(core, epoch);
-            Ok(epoch)
-        })?;
+        let opening =
+            Opening::new(Haloed::<O>::NAME, Kind::Halo, Rule::Neighbours, &site).by(Edges::NUMBER).with(detail);
+        let epoch = self.shared.on(&site, |object, cx| object.enter(opening.clone(), cx))?;
         let exchange = Exchange { epoch, number: 0 };
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);

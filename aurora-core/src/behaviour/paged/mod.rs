@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{Shown, fresh};
-use crate::scope::{self, Entered, Opening, Rule, ScopeWait, Served};
+use crate::scope::{self, Entered, Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::protocol::Numbered;
@@ -85,7 +85,8 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
 impl<T: Element> Pages<T, true> {
     /// Records that this rank begins a sync, and sends its changes to the homes.
     fn flush(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
-        let opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {}", self.syncs));
+        let opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site);
+        let opening = opening.by(Paging::NUMBER).with(format!("sync {}", self.syncs));
         self.scope.opening = opening.clone();
         vector.shared.on(site, |object, cx| {
             let (paging, core) = object.with::<Paging>();
@@ -238,9 +239,7 @@ impl<T: Element> GVector<T> {
 
     /// If the scope writes, the caller has exclusive use of the vector.
     fn open_pages<const WRITES: bool>(&self, site: Site) -> Result<Scope<'_, Pages<T, WRITES>>> {
-        self.shared.wait_on(ScopeWait::Settle, &site, |object, cx| {
-            object.core().scopes_mut().poll_usable(WRITES, Window::WHOLE, cx)
-        })?;
+        self.await_usable(WRITES, Window::WHOLE, &site)?;
         self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
         let map = PageMap::new(&self.dist, size_of::<T>(), self.shared.size);
         let view = View::new(map, (size_of::<T>(), differ::<T>), fresh::<T>, self.shared.modes.check);
@@ -249,13 +248,9 @@ impl<T: Element> GVector<T> {
             true => Opening::new(NAME, Kind::Page, Rule::EndedInSteps, &site),
             false => Opening::new(NAME, Kind::Page, Rule::Ended, &site).with(" for reading"),
         };
+        let opening = opening.by(Paging::NUMBER);
         let reason = Reason::new(NAME, Kind::Page, &site);
-        let epoch = self.shared.on(&site, |object, cx| {
-            let epoch = object.enter(opening.clone(), cx)?;
-            let (paging, core) = object.with::<Paging>();
-            paging.entered(core, epoch, (&opening, &reason));
-            Ok(epoch)
-        })?;
+        let epoch = self.shared.on(&site, |object, cx| object.enter(opening.clone(), cx))?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());
         self.shared.synchronize("the opening of a Paged scope", &text, self.shared.id().0, None, &site)?;
         let scope = Entered::new(epoch, opening, reason, self.shared.size);

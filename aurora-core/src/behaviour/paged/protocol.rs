@@ -105,8 +105,15 @@ impl Protocol for Paging {
         }
     }
 
+    fn entered(&mut self, core: &mut VectorCore, epoch: Epoch, opening: &Opening, _: &mut Cx<'_>) {
+        let pages = PageGrid::new(core.block().element, core.dist().shape().unit());
+        let reason = Reason::new(super::NAME, Kind::Page, &opening.site);
+        let scope = PageScope::new(epoch, (reason, Opened::from(opening)), pages, core.nodes().size());
+        self.0 = Some(Box::new(scope));
+    }
+
     /// Takes away a scope that is completed.
-    fn settled(&mut self, _: &mut VectorCore, epoch: Epoch, _: Rule, _: &mut Cx<'_>) {
+    fn settled(&mut self, _: &mut VectorCore, epoch: Epoch, _: &mut Cx<'_>) {
         self.0.take_if(|scope| scope.epoch == epoch);
     }
 
@@ -176,13 +183,6 @@ fn flush(from: Rank, sync: u64) -> Work<VectorWork> {
 }
 
 impl Paging {
-    /// This rank has entered a scope of pages.
-    pub(super) fn entered(&mut self, core: &VectorCore, epoch: Epoch, (opening, reason): (&Opening, &Reason)) {
-        let pages = PageGrid::new(core.block().element, core.dist().shape().unit());
-        let scope = PageScope::new(epoch, (reason.clone(), Opened::from(opening)), pages, core.nodes().size());
-        self.0 = Some(Box::new(scope));
-    }
-
     /// The scope of pages under way.
     fn scope(&mut self) -> &mut PageScope {
         self.0.as_mut().expect("it lives as long as the scope")

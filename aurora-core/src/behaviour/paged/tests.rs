@@ -4,6 +4,7 @@
 use super::map::PageMap;
 use super::protocol::{Paging, flush_at_end, merge_sums};
 use super::view::{View, Wanted, differ};
+use crate::Site;
 use crate::behaviour::release::end::end_release;
 use crate::distribution::{Distribution, Shape};
 use crate::error::{ObjectName, Result};
@@ -18,7 +19,7 @@ use crate::scope::{self, Entered, Opening, Rule, Served};
 use crate::stats::Kind;
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
-use crate::{Error, Site};
+use crate::vector::protocol::Numbered;
 use aurora_net::{Handler, Outbox, Payload, Rank, Received};
 use fastrand::Rng;
 use std::collections::BTreeSet;
@@ -413,14 +414,9 @@ pub(super) fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
     let block = Block::new(Arc::new(Array::from(own)), size_of::<Word>(), None);
     let vector = part::<Word>(&kernel.core, dist.clone(), block, Nodes::apart(size));
     kernel.add(OBJECT, name, vector);
-    let opening = Opening::new("Paged", Kind::Page, Rule::EndedInSteps, &site);
+    let opening = Opening::new("Paged", Kind::Page, Rule::EndedInSteps, &site).by(Paging::NUMBER);
     let reason = Reason { action: "Paged", site: None, kind: Kind::Page };
-    let entered = kernel.with(OBJECT, &mut out, |object: &mut Vector, cx| {
-        let epoch = object.enter(opening.clone(), cx)?;
-        let (paging, core) = object.with::<Paging>();
-        paging.entered(core, epoch, (&opening, &reason));
-        Ok::<_, Error>(epoch)
-    });
+    let entered = kernel.with(OBJECT, &mut out, |object: &mut Vector, cx| object.enter(opening.clone(), cx));
     let epoch = entered.expect("it lives").expect("the same scope");
     let map = PageMap::new(dist, size_of::<Word>(), size);
     let view = View::new(map, (size_of::<Word>(), differ::<Word>), fresh::<Word>, false).expect("there is memory");

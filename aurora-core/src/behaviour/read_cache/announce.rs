@@ -23,7 +23,7 @@ const COPIED_BLOCK: usize = 1024;
 impl Load {
     /// This rank has entered a ReadCache. If all ranks share memory, it arrives at their node barrier: there ranks find
     /// out if all blocks are at home and no rank has anything to announce. Otherwise it announces the load at once.
-    pub(crate) fn entered(&mut self, core: &mut VectorCore, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
+    pub(super) fn begin(&mut self, core: &mut VectorCore, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
         let (me, size, window) = (cx.me(), cx.size(), opening.window);
         // In checking mode ranks exchange more than the barrier can carry.
         if core.block().home().is_none() || core.nodes().with(me).len() < size || core.is_checked() {

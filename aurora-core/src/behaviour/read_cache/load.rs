@@ -120,7 +120,7 @@ impl Load {
     }
 
     /// All ranks have announced the load: sends as a correction the elements that were written after this rank's push.
-    pub(crate) fn settle_load(&mut self, core: &mut VectorCore, epoch: Epoch, cx: &mut Cx<'_>) {
+    pub(super) fn settle(&mut self, core: &mut VectorCore, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, others, window) = (cx.me(), cx.others(), core.ledger().scope_of(epoch).0);
         let (element, len, shown) = (core.block().element, core.block().len(), window.range(core.dist().len()));
         let (own, place) = (core.own_part(window), core.within(me, window));

@@ -153,10 +153,9 @@ impl<T: Element> GVector<T> {
         }
         let (epoch, node_barrier) = self.shared.on(site, |object, cx| {
             cx.usable(false, window)?;
-            let opening = Opening::new(name, Kind::Load, Rule::Announced, site).of(window);
-            let epoch = object.enter(opening.clone(), cx)?;
+            let opening = Opening::new(name, Kind::Load, Rule::Announced, site).by(Load::NUMBER).of(window);
+            let epoch = object.enter(opening, cx)?;
             let (load, core) = object.with::<Load>();
-            load.entered(core, epoch, &opening, cx);
             Ok((epoch, load.node_barrier(core).map(|(sharing, round)| (sharing.clone(), round))))
         })?;
         if let Some((sharing, round)) = node_barrier {

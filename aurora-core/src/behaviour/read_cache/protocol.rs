@@ -8,7 +8,7 @@ use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::memory::BarrierRound;
 use crate::object::{Cx, Holds, How, Loan, Loans, Malformed, Obstacle, Place};
-use crate::scope::{Opening, Rule, ScopeWait, Work};
+use crate::scope::{Opening, ScopeWait, Work};
 use crate::stats::Kind;
 use crate::vector::core::VectorCore;
 use crate::vector::machine::VectorWork;
@@ -209,17 +209,20 @@ impl Protocol for Load {
         }
     }
 
-    fn settled(&mut self, core: &mut VectorCore, epoch: Epoch, rule: Rule, cx: &mut Cx<'_>) {
+    fn entered(&mut self, core: &mut VectorCore, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
+        self.begin(core, epoch, opening, cx);
+    }
+
+    fn settled(&mut self, core: &mut VectorCore, epoch: Epoch, cx: &mut Cx<'_>) {
         if self.arrivals.marked(epoch, cx.me()) > core.writes_mut().applied {
             // Other ranks have seen more writes than this rank has applied: that is impossible.
             return cx.fail(cx.frame.nonsense());
         }
-        if rule == Rule::Announced {
-            self.settle_load(core, epoch, cx);
-        }
+        self.settle(core, epoch, cx);
     }
 
     fn advance(&mut self, core: &mut VectorCore, cx: &mut Cx<'_>) {
+        self.catch_up(core, cx);
         self.advance_stream(core, cx);
     }
 

@@ -10,7 +10,6 @@ use crate::kernel::asking::When;
 use crate::object::Cx;
 use crate::operation::short;
 use crate::ops::{self, Op, OpId};
-use crate::scope::ScopeWait;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::asking::GATE;
@@ -236,8 +235,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.shared
-            .wait_on(ScopeWait::Settle, &site, |object, cx| object.core().scopes_mut().poll_usable(true, window, cx))?;
+        self.await_usable(true, window, &site)?;
         let (reason, under_way) = (Reason::new("ReleaseC alone", Kind::Flush, &site), vec![None; self.shared.size]);
         let number = if self.shared.modes.check { self.shared.tidy(|object, _| object.core().next_alone()) } else { 0 };
         let alone = check::Alone { number, opened: site.clone().clipped() };

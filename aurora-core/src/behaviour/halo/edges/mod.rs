@@ -116,6 +116,17 @@ impl Protocol for Edges {
         Ok(None)
     }
 
+    /// The memory of the HaloCache is taken.
+    fn entered(&mut self, core: &mut VectorCore, epoch: Epoch, _: &Opening, _: &mut Cx<'_>) {
+        let record = core.ledger_mut().record(epoch);
+        record.mine_complete = true;
+        for (rank, arrival) in record.from.iter_mut().enumerate() {
+            // Other ranks send nothing.
+            let plan = self.halos.get(&epoch).map(|halo| &halo.plan);
+            arrival.complete |= plan.is_none_or(|plan| plan.neighbour(Rank::new(rank)).is_none());
+        }
+    }
+
     fn awaits(&self, _: &VectorCore, _: u64) -> Vec<Rank> {
         self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited).collect()
     }
@@ -175,17 +186,6 @@ impl Edges {
         }
         cx.admit_copy(A_HALO, surroundings.size(), site)?;
         surroundings.take().map_err(|shortage| cx.no_memory(shortage, A_HALO, site))
-    }
-
-    /// This rank has entered a HaloCache whose memory is taken.
-    pub(crate) fn entered(&self, core: &mut VectorCore, epoch: Epoch) {
-        let record = core.ledger_mut().record(epoch);
-        record.mine_complete = true;
-        for (rank, arrival) in record.from.iter_mut().enumerate() {
-            // Other ranks send nothing.
-            let plan = self.halos.get(&epoch).map(|halo| &halo.plan);
-            arrival.complete |= plan.is_none_or(|plan| plan.neighbour(Rank::new(rank)).is_none());
-        }
     }
 
     /// Begins an exchange: sends every neighbour its edge, and copies elements of the own block into a periodic halo.
