@@ -93,6 +93,18 @@ const BANS: &[Ban] = &[
         mend: "the kernel knows no kind of object: name a method of `SharedObject`, or a method of `Served`",
     },
     Ban {
+        rule: "below",
+        modules: InCrate { of: "aurora-core", modules: &["vector"] },
+        banned: &["crate::behaviour", "crate::map", "crate::registry", "crate::scalar"],
+        mend: "a vector knows no behaviour: name a method of `Protocol`",
+    },
+    Ban {
+        rule: "below",
+        modules: InCrate { of: "aurora-core", modules: &["behaviour"] },
+        banned: &["crate::registry"],
+        mend: "the registry names the behaviours: a behaviour names itself by its number",
+    },
+    Ban {
         rule: "pure",
         modules: InCrate {
             of: "aurora-super",
@@ -141,11 +153,19 @@ const CLOCK: &str = "aurora-core/src/kernel/clock.rs";
 /// Two top modules that import each other by design: a kernel calls objects, and objects use their data in the kernel.
 const SEAM: (&str, &str) = ("kernel", "object");
 
-/// The parts of the scope layer: aurora-core defines them in this module and nowhere else.
-const SCOPE: (&str, &[&str]) = (
-    "aurora-core/src/scope/",
-    &["struct Ledger", "struct Parked", "struct Ends", "fn obstacle", "const AHEAD", "fn has_room"],
-);
+/// Items that aurora-core defines in this module and nowhere else, and the cure for another one.
+const ONCE: &[(&str, &[&str], &str)] = &[
+    (
+        "aurora-core/src/scope/",
+        &["struct Ledger", "struct Parked", "struct Ends", "fn obstacle", "const AHEAD", "fn has_room"],
+        "use the scope layer of `scope`: ledgers, parked work and room for batches are its own",
+    ),
+    (
+        "aurora-core/src/vector/",
+        &["impl VectorCore", "impl Vector ", "for Vector ", "for VectorCore"],
+        "a behaviour is a struct of its own, a `Protocol`, whose methods get the core of the vector",
+    ),
+];
 
 /// Branches on the name of a behaviour or of an action. Protocols have numbers or enums. Texts of errors may compare
 /// texts.

@@ -6,7 +6,7 @@ use crate::source::{Names, Source};
 use crate::tree::File;
 use crate::{
     BANS, BEHAVIOURS, BRANCHES_ON_NAMES, CLOCK, COLUMNS, InCrate, LEAVES, LINES, LINES_OF_OBJECTS, MACHINES, MADE_OF,
-    NO_CYCLES, SCOPE, SEAM, SHARED_BY_BEHAVIOURS, UNSAFE,
+    NO_CYCLES, ONCE, SEAM, SHARED_BY_BEHAVIOURS, UNSAFE,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub fn violations(files: &[File]) -> Result<Vec<Violation>, String> {
         let module = in_crate.as_ref().map(|(_, module)| module.clone()).unwrap_or_default();
         let source = parse(file, module)?;
         in_file(file, &source, &mut found);
-        of_scopes(file, &mut found);
+        of_layers(file, &mut found);
         without_example(file, &mut found);
         if let Some((name, module)) = in_crate {
             crates.entry(name).or_default().add(&file.path, module, source);
@@ -105,8 +105,8 @@ fn in_file(file: &File, source: &Source, found: &mut Vec<Violation>) {
     }
 }
 
-/// Finds copies of the scope layer, and branches on display names.
-fn of_scopes(file: &File, found: &mut Vec<Violation>) {
+/// Finds copies of items that exist once, and branches on display names.
+fn of_layers(file: &File, found: &mut Vec<Violation>) {
     if !file.path.starts_with("aurora-core/src/") {
         return;
     }
@@ -118,8 +118,8 @@ fn of_scopes(file: &File, found: &mut Vec<Violation>) {
             found.push(Violation { rule, what, count, places, mend: mend.into() });
         }
     };
-    if !file.path.starts_with(SCOPE.0) {
-        find("once", SCOPE.1, "use the scope layer of `scope`: ledgers, parked work and room for batches are its own");
+    for (_, items, mend) in ONCE.iter().filter(|(module, ..)| !file.path.starts_with(module)) {
+        find("once", items, mend);
     }
     if !["error/", "collective/", "kernel/"]
         .iter()

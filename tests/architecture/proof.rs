@@ -136,10 +136,27 @@ fn the_kernel_knows_no_kind_of_object() {
 }
 
 #[test]
-fn the_scope_layer_exists_once() {
+fn a_vector_knows_no_behaviour() {
+    let root = "mod behaviour; mod registry; mod vector;";
+    let of = |path, text| found(&[("aurora-core/src/lib.rs", root), (path, text)]);
+    let (vector, behaviour) = ("aurora-core/src/vector/core.rs", "aurora-core/src/behaviour/halo.rs");
+    let wanted = [format!("below {vector} -> crate::behaviour")];
+    assert_eq!(of(vector, "use crate::behaviour::halo::Edges;"), wanted);
+    assert_eq!(of(behaviour, "use crate::registry::protocols;"), [format!("below {behaviour} -> crate::registry")]);
+    assert!(of(behaviour, "use crate::vector::GVector;").is_empty());
+}
+
+#[test]
+fn the_layers_exist_once() {
     for text in ["struct Parked;", "const AHEAD: usize = 8;", "impl S { fn obstacle(&self) {} }"] {
         assert_eq!(of("map.rs", text), ["once aurora-core/src/map.rs"], "{text}");
         assert!(of("scope/work.rs", text).is_empty());
+    }
+    for text in
+        ["impl VectorCore { fn more(&self) {} }", "impl Vector { fn more(&self) {} }", "impl Drop for Vector {}"]
+    {
+        assert_eq!(of("map.rs", text), ["once aurora-core/src/map.rs"], "{text}");
+        assert!(of("vector/core.rs", text).is_empty());
     }
     assert_eq!(of("scalar.rs", "fn f(o: O) -> bool { o.name == NAME }"), ["names aurora-core/src/scalar.rs"]);
     assert!(of("scalar.rs", "fn f(o: O) -> bool { o.protocol == 1 }").is_empty());

@@ -1,10 +1,11 @@
 //! Messages that only another build sends: all ranks get an error, no kernel panics, and none takes memory for them.
 
 use super::Kernel;
+use super::Reason;
 use super::nodes::Nodes;
 use crate::behaviour::accumulate::folds::Folds;
 use crate::behaviour::halo::Halo;
-use crate::behaviour::halo::edges::Edges;
+use crate::behaviour::halo::edges::{Edges, Exchange};
 use crate::behaviour::halo::message::HaloMessage;
 use crate::behaviour::read_cache::arrival::Announced;
 use crate::behaviour::read_cache::protocol::{Load, LoadMessage};
@@ -113,6 +114,73 @@ fn a_partial_copy_that_is_not_there() {
     let end = ScopeMessage::End { epoch: 1, opening, batches: 1, last: Some(Folds::BATCH), time: None };
     deliver(&mut state, &of_scope(end), Vec::new());
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{:?}", state.0.core.fault);
+}
+
+/// Headers, batches and requests of protocols that do not exist, or that have no such message.
+#[test]
+fn protocols_that_are_not_there() {
+    let opening = opening(Rule::Ended, Window::WHOLE);
+    let batch = |number| {
+        of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening.clone(), batch: Written::Of(number) })
+    };
+    let folds = header(&Folds::header(0u8));
+    for message in [header(&9u8), header(&(u8::MAX, 7u64)), folds, batch(0), batch(Load::NUMBER), batch(9)] {
+        let mut state = rank();
+        assert!(matches!(state.0.place(Rank::new(1), &message, 8), Placement::Buffer), "{message:?}");
+        deliver(&mut state, &message, Vec::new());
+        assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{message:?}: {:?}", state.0.core.fault);
+    }
+    for protocol in [0, Load::NUMBER, Edges::NUMBER, 9] {
+        let mut state = rank();
+        let asked = Asked { epoch: 0, request: Request::Of { protocol, number: 1 }, stamp: None };
+        deliver(&mut state, &message::request(OBJECT, CallId(1), false, &asked).expect("short"), Vec::new());
+        let answer = state.1.drain().next().expect("it is answered at once");
+        let header = message::Header::decode(&answer.header);
+        assert!(matches!(header, Some(message::Header::Reply { refused: true, .. })), "protocol {protocol}");
+        assert!(vector(&mut state.0, |vector| vector.core().scopes().parked().len() == 0));
+    }
+}
+
+/// The tag of a loan leads its bytes to the protocol that has made it.
+#[test]
+fn loans_of_two_protocols() {
+    let (mut kernel, mut out) = rank();
+    let load = enter(Window::WHOLE, Vec::new());
+    let entry = Some((opening(Rule::Neighbours, Window::WHOLE).with(" (1)"), Halo::periodic(1)));
+    let edge = header(&Edges::header(HaloMessage { epoch: 2, number: 0, entry, mailbox: false, at: None }));
+    let mut place = |header: &[u8], len| match kernel.place(Rank::new(1), header, len) {
+        Placement::At(token) => token,
+        _ => panic!("a block or an edge goes where it belongs"),
+    };
+    let (block, around) = (place(&load, 5 * size_of::<u64>()), place(&edge, 2 * size_of::<u64>()));
+    kernel.write(around, 0, &[2; 16]);
+    kernel.write(block, 0, &[1; 40]);
+    for (header, token) in [(&load, block), (&edge, around)] {
+        kernel.deliver(Rank::new(1), header, Received::Placed(token), &mut out);
+        assert!(kernel.core.fault.is_none() && kernel.objects[&OBJECT].frame.fault.is_none());
+    }
+    let entered = |kernel: &mut Kernel, out: &mut Outbox, opening: Opening| {
+        let epoch = kernel.with(OBJECT, out, |vector: &mut Vector, cx| vector.enter(opening, cx));
+        epoch.expect("it lives").expect("the same scope")
+    };
+    let site = Site::here();
+    let of_load = opening(Rule::Announced, Window::WHOLE).by(Load::NUMBER);
+    let epoch = entered(&mut kernel, &mut out, of_load);
+    let loaded = kernel.with(OBJECT, &mut out, |vector: &mut Vector, cx| {
+        let (load, core) = vector.with::<Load>();
+        load.poll_loaded(core, epoch, &site, cx)
+    });
+    let loaded = loaded.expect("it lives").expect("both blocks are here").expect("there is memory");
+    assert_eq!(loaded.part.bytes(), [[0; 40], [1; 40]].concat());
+    entered(&mut kernel, &mut out, opening(Rule::Neighbours, Window::WHOLE).with(" (1)").by(Edges::NUMBER));
+    let shown = kernel.with(OBJECT, &mut out, |vector: &mut Vector, cx| {
+        let (edges, core) = vector.with::<Edges>();
+        let reason = Reason { action: "HaloCache", site: None, kind: Kind::Halo };
+        edges.push(core, Exchange { epoch: 2, number: 0 }, None, (&reason, &site), cx).expect("it is sound");
+        edges.poll(core, cx)
+    });
+    let shown = shown.expect("it lives").expect("the edge is here").expect("it is sound");
+    assert_eq!((shown.array.bytes(), shown.reach), (&[2; 16][..], (1, 1)));
 }
 
 #[test]
