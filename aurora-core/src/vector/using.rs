@@ -64,7 +64,14 @@ impl VectorCore {
     }
 
     /// Does a step of the block's move away from its readers, if it moves.
+    #[inline]
     pub(super) fn leave(&mut self, cx: &mut Cx<'_>) {
+        if self.block.is_leaving() {
+            self.leave_some(cx);
+        }
+    }
+
+    fn leave_some(&mut self, cx: &mut Cx<'_>) {
         match self.block.leave(|| cx.now()) {
             Ok(false) => {}
             Ok(true) => {
