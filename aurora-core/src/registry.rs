@@ -38,8 +38,8 @@ pub(crate) fn part<T: Element>(kernel: &Core, dist: Distribution, block: Block, 
 
 impl<T: Element> GVector<T> {
     /// Collective. Makes a vector of zeros. `partition` is a [`Shape`], for equal blocks: a number of elements, or a
-    /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths or
-    /// in proportion to the weights of ranks.
+    /// [`MatrixDim`](crate::MatrixDim), which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of
+    /// given lengths or in proportion to the weights of ranks.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -54,9 +54,11 @@ impl<T: Element> GVector<T> {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch` if ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
-    /// [`Error::OutOfMemory`] if some rank's memory has no room for its block; for a `Partition` also
-    /// [`Error::OneForEachRank`], [`Error::TooManyRows`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
+    /// `Mismatch` if ranks construct different objects; [`ZeroSized`](crate::Error::ZeroSized);
+    /// [`TooLarge`](crate::Error::TooLarge); [`OutOfMemory`](crate::Error::OutOfMemory) if some rank's memory has no
+    /// room for its block; for a `Partition` also [`OneForEachRank`](crate::Error::OneForEachRank),
+    /// [`TooManyRows`](crate::Error::TooManyRows), [`BadWeight`](crate::Error::BadWeight) and
+    /// [`NoWeight`](crate::Error::NoWeight): on all ranks.
     #[doc(alias("NGA_Create", "symmetric heap", "MPI_Win_allocate_shared"))]
     #[track_caller]
     pub fn new<'a>(world: &World, partition: impl Into<Partition<'a>>) -> Result<Self> {
@@ -119,7 +121,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. Makes a vector of zeros that `rank` owns as a whole (the paper's `Sample`, section 3.4). Errors as
-    /// for [`GVector::new`], and [`Error::NoSuchRank`].
+    /// for [`GVector::new`], and [`NoSuchRank`](crate::Error::NoSuchRank).
     ///
     /// ```
     /// # use aurora_core::prelude::*;

@@ -28,8 +28,9 @@ use std::ops::Range;
 /// A vector whose elements are distributed over all ranks of a job (paper section 2.1).
 ///
 /// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit
-/// longer if a remainder is left. With a [`Partition`], which gives lengths or the weights of the ranks, each block has
-/// its own length, which may be 0. With [`GVector::on`], one rank owns the whole vector. **All indices are global.**
+/// longer if a remainder is left. With a [`Partition`](crate::Partition), which gives lengths or the weights of the
+/// ranks, each block has its own length, which may be 0. With [`GVector::on`], one rank owns the whole vector. **All
+/// indices are global.**
 ///
 /// There is no `v[i]`. Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
 /// of an element on another machine are one message to the owner's daemon and one back. For an element of a rank that
