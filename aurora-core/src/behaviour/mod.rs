@@ -132,7 +132,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// have sent batches that wait for this opening.
     fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
         let scope = Self::open(vector, window, site, state, true, true);
-        vector.shared.tidy(|object, _| object.core().scopes_mut().has_changed = true);
+        vector.shared.tidy(|object, _| object.core().retry());
         scope
     }
 
@@ -197,7 +197,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         };
         vector.shared.end_guard(guard, close, |object, taken| {
             taken.into_iter().for_each(|taken| object.core().take_back(taken));
-            object.core().scopes_mut().has_changed = true;
+            object.core().retry();
         })
     }
 }

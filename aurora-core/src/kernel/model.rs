@@ -100,7 +100,7 @@ impl Node {
     fn close(&self, guard: Guard) {
         self.on(|object, cx| {
             cx.close_guard(guard, false);
-            object.core().scopes_mut().has_changed = true;
+            object.core().retry();
         });
     }
 
@@ -304,7 +304,7 @@ fn split_end(entered: u64) {
         });
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.open("ReleaseC", (true, true));
-        node.on(|object, _| object.core().scopes_mut().has_changed = true);
+        node.on(|object, _| object.core().retry());
         let reason = Reason { action: "ReleaseC", site: None, kind: Kind::Flush };
         let mut scope = Entered::new(epoch, opening, reason, 2);
         let last = vec![Some(LastBatch { batch: Written::Values, bytes: batch(0, 5) }), None];

@@ -94,6 +94,20 @@ impl VectorCore {
         &mut self.scopes.ledger
     }
 
+    /// Work may be due now: it is tried again before the call ends.
+    pub(crate) fn retry(&mut self) {
+        self.scopes.has_changed = true;
+    }
+
+    /// Orders the next accesses of this rank's program after the `settled` scopes of a part.
+    pub(crate) fn acquire(&mut self, window: Window, cx: &mut Cx<'_>) {
+        self.scopes.acquire(window, cx);
+    }
+
+    pub(crate) fn writes(&self) -> &Writes {
+        &self.writes
+    }
+
     pub(crate) fn writes_mut(&mut self) -> &mut Writes {
         &mut self.writes
     }
@@ -104,6 +118,11 @@ impl VectorCore {
 
     pub(crate) fn me(&self) -> Rank {
         self.scopes.ledger.me()
+    }
+
+    /// True if all ranks share memory.
+    pub(crate) fn is_on_one_node(&self) -> bool {
+        self.nodes.with(self.me()).len() == self.nodes.size()
     }
 
     /// Memory for a copy of `len` elements.

@@ -71,7 +71,7 @@ impl Protocol for Paging {
                 if !scope.awaits_flush(sync) {
                     return Err(Malformed);
                 }
-                core.scopes_mut().has_changed = true;
+                core.retry();
                 Ok(Some((flush(from, sync), payload)))
             }
             PagesMessage::Push { sync, parts, .. } => {
@@ -315,7 +315,7 @@ impl Paging {
         let of_block = scope.pages;
         batch.runs(element).into_iter().for_each(|(run, _)| scope.changed.add(from, run, of_block, len));
         let (epoch, opened) = (scope.epoch, scope.opened.clone());
-        core.scopes_mut().has_changed = true;
+        core.retry();
         core.note_batch((from, epoch), Noted::Steps(opened), None, payload, cx).map(|()| Outcome::applied(Ok(())))
     }
 

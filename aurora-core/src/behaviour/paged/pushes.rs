@@ -30,8 +30,9 @@ impl PageScope {
             self.done += 1;
             (self.applied, self.announced, self.pushing) = (0, 0, Pushing::default());
             self.changed.clear();
-            let retries = core.scopes().parked().len() > 0;
-            core.scopes_mut().has_changed |= retries;
+            if core.scopes().parked().len() > 0 {
+                core.retry();
+            }
             cx.progress();
         }
     }

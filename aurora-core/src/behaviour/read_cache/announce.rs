@@ -24,14 +24,14 @@ impl Load {
     /// This rank has entered a ReadCache. If all ranks share memory, it arrives at their node barrier: there ranks find
     /// out if all blocks are at home and no rank has anything to announce. Otherwise it announces the load at once.
     pub(super) fn begin(&mut self, core: &mut VectorCore, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
-        let (me, size, window) = (cx.me(), cx.size(), opening.window);
+        let (me, window) = (cx.me(), opening.window);
         // In checking mode ranks exchange more than the barrier can carry.
-        if core.block().home().is_none() || core.nodes().with(me).len() < size || core.is_checked() {
+        if core.block().home().is_none() || !core.is_on_one_node() || core.is_checked() {
             return self.announce(core, epoch, cx);
         }
         let own = core.own_part(window);
         let at_home = core.block_mut().bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || core.writes_mut().any();
+        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || core.writes().any();
         self.barriers += 1;
         // Equal on all ranks that have nothing to announce.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
@@ -53,7 +53,7 @@ impl Load {
         record.mine_complete = true;
         record.from.iter_mut().for_each(|arrival| arrival.complete = true);
         self.arrivals.all(epoch).iter_mut().for_each(Loading::arrived_at_home);
-        core.scopes_mut().has_changed = true;
+        core.retry();
     }
 
     /// Announces the load to all ranks, with this rank's block to receivers that do not have this version.
@@ -62,7 +62,7 @@ impl Load {
         let opening = core.ledger_mut().record(epoch).mine.clone().expect("just entered");
         let (window, site, nodes) = (opening.window, opening.site.clone(), core.nodes().clone());
         let (own, place) = (core.own_part(window), core.within(me, window));
-        let is_alone = nodes.with(me).len() == size;
+        let is_alone = core.is_on_one_node();
         if !is_alone {
             // A push to other nodes must contain all earlier writes.
             core.block_mut().freeze();
@@ -91,7 +91,7 @@ impl Load {
         }
         core.writes_mut().begin_load();
         let mut marks = core.writes_mut().take();
-        let writes = core.writes_mut().applied;
+        let writes = core.writes().applied;
         // No rank keeps a copy of a part.
         let (pushed, sent) = if window.is_whole() { (self.pushed, self.sent_to_other_nodes) } else { (0, 0) };
         // Node peers see a block that is at home; on each other node one rank receives the block for all.
@@ -123,7 +123,7 @@ impl Load {
                 LoadMessage::Made { epoch }.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
-        core.scopes_mut().has_changed = true;
+        core.retry();
     }
 
     /// A part of the copy that is loaded for `epoch`, to be sent.

@@ -185,7 +185,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         let show = || {
             if self.vector.shared.modes.check {
-                self.vector.shared.tidy(|object, cx| object.core().scopes_mut().acquire(Window::WHOLE, cx));
+                self.vector.shared.tidy(|object, cx| object.core().acquire(Window::WHOLE, cx));
             }
             part.clone().into()
         };
@@ -261,7 +261,7 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
             let next = guard.vector.shared.wait_on(Load::wait(epoch), &guard.site, |object, cx| {
                 let (load, core) = object.with::<Load>();
                 let piece = load.next_piece(core, epoch, shown, cx)?;
-                core.scopes_mut().acquire(Window::WHOLE, cx);
+                core.acquire(Window::WHOLE, cx);
                 Some(piece)
             });
             match next {

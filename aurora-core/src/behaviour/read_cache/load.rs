@@ -74,7 +74,7 @@ impl Load {
         let complete = self.arrivals.of(epoch, from).announced(said, coming);
         core.ledger_mut().record(epoch).from[from.index()].complete = complete;
         core.scopes_mut().released(epoch, opening.window, time.as_ref());
-        core.scopes_mut().has_changed = true;
+        core.retry();
     }
 
     /// The transfer of an announcement and its block is complete.
@@ -116,7 +116,7 @@ impl Load {
         let arrival = self.arrivals.of(epoch, from);
         arrival.came = came;
         arrival.arrived = true;
-        core.scopes_mut().has_changed = true;
+        core.retry();
     }
 
     /// All ranks have announced the load: sends as a correction the elements that were written after this rank's push.
@@ -127,7 +127,7 @@ impl Load {
         let elements = own.start / element..own.end / element;
         let touched = core.writes_mut().end_load();
         let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
-        let (version, writes) = (core.block().version, core.writes_mut().applied);
+        let (version, writes) = (core.block().version, core.writes().applied);
         let is_final = self.arrivals.is_final(epoch, me);
         let said = &mut self.arrivals.of(epoch, me).said;
         let announced_at_home = said.at_home;

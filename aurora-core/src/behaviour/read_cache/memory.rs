@@ -19,12 +19,11 @@ impl Load {
         site: &Site,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
-        let (has_others, bytes) =
-            (self.has_other_nodes(core, cx), core.block().bytes_of(&window.range(core.dist().len())).len());
-        let epoch = core.ledger().epoch + 1;
+        let (alone, epoch) = (core.is_on_one_node(), core.ledger().epoch + 1);
+        let bytes = core.block().bytes_of(&window.range(core.dist().len())).len();
         let demand = match core.block_mut().home_mut() {
             Some(home) if window.is_whole() => home.cache.size(),
-            Some(_) if !has_others => (0, 0),
+            Some(_) if alone => (0, 0),
             _ => self.loading(core, (epoch, window)).map_or((0, 0), |replica| (bytes, replica.meter.untouched())),
         };
         cx.admit_copy(A_CACHE, demand, site)
@@ -38,18 +37,13 @@ impl Load {
         site: &Site,
         cx: &mut Cx<'_>,
     ) -> Result<bool, Error> {
-        let (has_others, epoch) = (self.has_other_nodes(core, cx), core.ledger().epoch + 1);
+        let (alone, epoch) = (core.is_on_one_node(), core.ledger().epoch + 1);
         let taken = match core.block_mut().home_mut() {
-            // The whole probably needs no copy, only this rank's share of the node cache.
+            // The whole probably needs no copy, only this rank's share of the node cache. A part needs none on one node.
             Some(home) if window.is_whole() => home.cache.take(STEP),
-            Some(_) if !has_others => Ok(false),
+            Some(_) if alone => Ok(false),
             _ => self.loading(core, (epoch, window)).map_or(Ok(false), Replica::take),
         };
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))
-    }
-
-    /// True if some rank does not share memory with this rank. Otherwise a load of a part probably needs no copy.
-    fn has_other_nodes(&self, core: &VectorCore, cx: &Cx<'_>) -> bool {
-        core.nodes().with(cx.me()).len() < cx.size()
     }
 }

@@ -118,7 +118,7 @@ impl<T: Element> GVector<T> {
                 return Some(Err(fault));
             }
             let loaded = load.poll_loaded(core, epoch, site, cx)?;
-            core.scopes_mut().acquire(window, cx);
+            core.acquire(window, cx);
             Some(loaded)
         })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
@@ -182,7 +182,7 @@ impl<T: Element> GVector<T> {
         self.shared.wait_on(what, site, |object, cx| {
             let (load, core) = object.with::<Load>();
             let loaded = load.poll_streamed(core, cx)?;
-            core.scopes_mut().acquire(Window::WHOLE, cx);
+            core.acquire(Window::WHOLE, cx);
             Some(loaded)
         })
     }

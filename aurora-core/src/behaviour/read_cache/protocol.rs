@@ -124,7 +124,7 @@ impl Protocol for Load {
                 let coming = matches!(placement, Place::At(_));
                 // Nothing can be sent at this moment.
                 self.pending.push((from, (epoch, opening), (said, coming)));
-                core.scopes_mut().has_changed = true;
+                core.retry();
                 placement
             }
             Some(LoadMessage::Forward { epoch, owner, .. }) => self.place_forward(core, from, (epoch, owner), len, cx),
@@ -199,7 +199,7 @@ impl Protocol for Load {
                 self.forwarded(core, from, (epoch, owner), version, payload, cx);
             }
         }
-        core.scopes_mut().has_changed = true;
+        core.retry();
         Ok(None)
     }
 
@@ -214,7 +214,7 @@ impl Protocol for Load {
     }
 
     fn settled(&mut self, core: &mut VectorCore, epoch: Epoch, cx: &mut Cx<'_>) {
-        if self.arrivals.marked(epoch, cx.me()) > core.writes_mut().applied {
+        if self.arrivals.marked(epoch, cx.me()) > core.writes().applied {
             // Other ranks have seen more writes than this rank has applied: that is impossible.
             return cx.fail(cx.frame.nonsense());
         }

@@ -41,14 +41,6 @@ pub(crate) struct Exchange {
     pub(crate) number: u64,
 }
 
-/// A neighbour's edge, on its way into the halo of an exchange.
-#[derive(Clone, Copy)]
-struct EdgeLoan {
-    exchange: Exchange,
-    from: Rank,
-    element: usize,
-}
-
 /// The state of the HaloCaches of one object on this rank.
 pub(crate) struct Edges {
     /// The HaloCaches that are open here or that a neighbour has entered earlier than this rank.
@@ -57,7 +49,8 @@ pub(crate) struct Edges {
     current: Epoch,
     /// Memory of a HaloCache that has ended, for the next: touching fresh pages costs more than filling them.
     spare: Option<Surroundings>,
-    loans: Loans<EdgeLoan>,
+    /// Edges on their way into the halo of an exchange, and the neighbours that send them.
+    loans: Loans<(Exchange, Rank)>,
 }
 
 /// The halo of a complete exchange.
@@ -92,14 +85,14 @@ impl Protocol for Edges {
         let exchange = Exchange { epoch: message.epoch, number: message.number };
         let halo = message.entry.as_ref().map(|(_, halo)| *halo);
         match cx.is_sound() && self.admits_edge(core, from, (exchange, halo), len) {
-            true => Place::At(self.loans.add(EdgeLoan { exchange, from, element: core.block().element })),
+            true => Place::At(self.loans.add((exchange, from))),
             false => Place::Discard,
         }
     }
 
-    fn write(&mut self, _: &mut VectorCore, loan: Loan, offset: usize, bytes: &[u8]) {
-        if let Some(&EdgeLoan { exchange, from, element }) = self.loans.get(loan) {
-            self.write_edge(from, exchange, element, (offset, bytes));
+    fn write(&mut self, core: &mut VectorCore, loan: Loan, offset: usize, bytes: &[u8]) {
+        if let Some(&(exchange, from)) = self.loans.get(loan) {
+            self.write_edge(core, from, exchange, (offset, bytes));
         }
     }
 
@@ -170,10 +163,10 @@ impl Edges {
         self.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, core.block().element))
     }
 
-    fn write_edge(&mut self, from: Rank, exchange: Exchange, element: usize, (offset, bytes): (usize, &[u8])) {
+    fn write_edge(&mut self, core: &VectorCore, from: Rank, exchange: Exchange, (offset, bytes): (usize, &[u8])) {
         let halo = self.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
         if let Some(halo) = halo {
-            halo.write(from, exchange.number, element, offset, bytes);
+            halo.write(from, exchange.number, core.block().element, offset, bytes);
         }
     }
 
@@ -220,7 +213,7 @@ impl Edges {
             }
             Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
         }
-        core.scopes_mut().has_changed = true;
+        core.retry();
         Ok(())
     }
 
@@ -268,7 +261,7 @@ impl Edges {
     ) -> bool {
         let admitted = exchange.number == 0 && self.admits_edge(core, from, (exchange, halo), edge.len());
         if admitted {
-            self.write_edge(from, exchange, core.block().element, (0, &edge));
+            self.write_edge(core, from, exchange, (0, &edge));
         }
         let halo = self.halos.get_mut(&exchange.epoch).filter(|_| admitted);
         halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
@@ -318,7 +311,7 @@ impl Edges {
         if number == 0 && !core.ledger().is_settled(epoch) {
             core.ledger_mut().record(epoch).from[from.index()].complete = true;
         }
-        core.scopes_mut().has_changed = true;
+        core.retry();
     }
 }
 
