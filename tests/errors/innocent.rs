@@ -147,3 +147,31 @@ fn parts_side_by_side() {
         told.run.expect("nothing is wrong");
     });
 }
+
+/// A scope of a part without elements orders the ranks as any other does.
+#[test]
+fn scopes_of_an_empty_part() {
+    on_every_route([2, 3], |job| {
+        let told = job.checking_strictly().run(|world| {
+            let (me, size) = (world.rank().index(), world.size());
+            let mut v = GVector::<u64>::new(world, 30)?;
+            let mut other = GVector::<u64>::new(world, size)?;
+            for round in 1..4 {
+                other.put(me, round)?;
+                drop(v.slice(10..10).read_cache()?);
+                assert!((0..size).map(|rank| other.at(rank)).all(|value| value.is_ok_and(|value| value == round)));
+                world.barrier()?;
+                other.put(me, 10 * round)?;
+                v.slice_mut(10..10).release_c()?.finish()?;
+                assert_eq!(other.at((me + 1) % size)?, 10 * round);
+                world.barrier()?;
+                other.put(me, 20 * round)?;
+                v.slice_mut(10..10).accumulate(Sum)?.finish()?;
+                assert_eq!(other.at((me + 1) % size)?, 20 * round);
+                world.barrier()?;
+            }
+            Ok(())
+        });
+        told.run.expect("nothing is wrong");
+    });
+}

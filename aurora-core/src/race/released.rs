@@ -40,7 +40,8 @@ impl Released {
     pub(crate) fn acquire(&mut self, window: Window, over: impl Fn(Epoch) -> bool, order: &mut Clock) {
         let Released { released, acquired } = self;
         released.retain(|epoch, (of, time)| {
-            let is_over = over(*epoch) && of.overlaps(window);
+            // A scope of an empty part orders the ranks too, although it overlaps no part, not even itself.
+            let is_over = over(*epoch) && (*of == window || of.overlaps(window));
             if is_over {
                 order.acquire(time);
                 match acquired.iter_mut().find(|(window, _)| window == of) {

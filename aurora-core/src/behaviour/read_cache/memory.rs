@@ -39,7 +39,8 @@ impl Load {
     ) -> Result<bool, Error> {
         let (alone, epoch) = (core.is_on_one_node(), core.ledger().epoch + 1);
         let taken = match core.block_mut().home_mut() {
-            // The whole probably needs no copy, only this rank's share of the node cache. A part needs none on one node.
+            // The whole probably needs no copy, only this rank's share of the node cache. A part needs none on one
+            // node.
             Some(home) if window.is_whole() => home.cache.take(STEP),
             Some(_) if alone => Ok(false),
             _ => self.loading(core, (epoch, window)).map_or(Ok(false), Replica::take),
