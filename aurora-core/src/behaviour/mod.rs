@@ -136,6 +136,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         scope
     }
 
+    /// Opens a scope that is entered. `awaited`: all ranks wait for its end.
     pub(crate) fn open(
         vector: &'v GVector<B::Element>,
         window: Window,

@@ -35,7 +35,8 @@ pub(crate) trait Protocol: Any + Send {
 
     fn released(&mut self, _loan: Loan) {}
 
-    /// As in the contract. Returns the work that the message asks for.
+    /// As in the contract. Returns the work that the message asks for. The message may belong to a scope that this rank
+    /// has not entered.
     fn deliver(
         &mut self,
         _core: &mut VectorCore,
@@ -98,7 +99,7 @@ pub(crate) trait Protocol: Any + Send {
         true
     }
 
-    /// The ranks that have to act before a wait with this detail can end.
+    /// The ranks that have to act before a [wait](Numbered::wait) with this detail can end.
     fn awaits(&self, _core: &VectorCore, _detail: u64) -> Vec<Rank> {
         Vec::new()
     }

@@ -53,6 +53,23 @@ impl Loading {
     pub(super) fn final_version(&self) -> u64 {
         self.correction.as_ref().map_or(self.said.version, |(version, _)| *version)
     }
+
+    /// Records the announcement of a rank. `coming`: its block follows, and has a place here. True: the rank's part is
+    /// complete.
+    pub(super) fn announced(&mut self, said: Announced, coming: bool) -> bool {
+        let is_complete = said.list_follows == self.list_came;
+        (self.is_announced, self.coming) = (true, coming);
+        let writes = if self.correction.is_some() { self.said.writes } else { said.writes };
+        self.said = Announced { writes, ..said };
+        is_complete
+    }
+
+    /// Records that the list of the rank's write marks is here. False: malformed.
+    pub(super) fn list_came(&mut self) -> bool {
+        let is_expected = !self.list_came && (!self.is_announced || self.said.list_follows);
+        self.list_came = true;
+        is_expected
+    }
 }
 
 /// The messages that have arrived for the loads under way, by loads and ranks.
@@ -109,7 +126,7 @@ impl Arrivals {
         self.find(epoch, rank).map_or(0, |loading| loading.marked)
     }
 
-    /// The ranks but `me` whose blocks have not arrived, or lack earlier writes.
+    /// Those of the other ranks whose blocks have not arrived, or lack earlier writes.
     pub(super) fn incomplete(&self, epoch: Epoch, others: impl Iterator<Item = Rank>) -> Vec<Rank> {
         let here = |rank: &Rank| self.find(epoch, *rank).is_some_and(|loading| loading.arrived);
         others.filter(|rank| !here(rank) || !self.is_final(epoch, *rank)).collect()
@@ -119,25 +136,6 @@ impl Arrivals {
     pub(super) fn lists_ahead(&self, of: Rank) -> usize {
         let loading = self.loads.values().map(|ranks| &ranks[of.index()]);
         loading.filter(|loading| loading.list_came && !loading.is_announced).count()
-    }
-}
-
-impl Loading {
-    /// Records the announcement of a rank. `coming`: its block follows, and has a place here. True: the rank's part is
-    /// complete.
-    pub(super) fn announced(&mut self, said: Announced, coming: bool) -> bool {
-        let is_complete = said.list_follows == self.list_came;
-        (self.is_announced, self.coming) = (true, coming);
-        let writes = if self.correction.is_some() { self.said.writes } else { said.writes };
-        self.said = Announced { writes, ..said };
-        is_complete
-    }
-
-    /// Records that the list of the rank's write marks is here. False: malformed.
-    pub(super) fn list_came(&mut self) -> bool {
-        let is_expected = !self.list_came && (!self.is_announced || self.said.list_follows);
-        self.list_came = true;
-        is_expected
     }
 }
 
