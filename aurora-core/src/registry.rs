@@ -29,7 +29,7 @@ pub(crate) fn protocols(ranks: usize) -> Protocols {
     Protocols::new([load, edges, Box::new(Paging::default()), Box::new(Folds)])
 }
 
-/// A vector's part of a rank, without a program.
+/// A rank's part of a vector, without a program.
 #[cfg(test)]
 pub(crate) fn part<T: Element>(kernel: &Core, dist: Distribution, block: Block, nodes: Nodes) -> Vector {
     let core = VectorCore::new::<T>(kernel, dist, block, Arc::new(nodes));
@@ -152,5 +152,10 @@ mod tests {
     #[test]
     fn each_protocol_has_its_place() {
         assert_eq!([Load::NUMBER, Edges::NUMBER, Paging::NUMBER, Folds::NUMBER], [1, 2, 3, 4]);
+        let mut all = protocols(2);
+        all.of::<Load>();
+        all.of::<Edges>();
+        all.of::<Paging>();
+        all.of::<Folds>();
     }
 }

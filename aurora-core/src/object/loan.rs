@@ -69,13 +69,19 @@ impl<L> Default for Loans<L> {
 impl<L> Loans<L> {
     /// The loans of the part of an object with this number, below 16.
     pub(crate) fn tagged(tag: u8) -> Self {
+        assert!(u64::from(tag) < TAGS, "a tag has 4 bits");
         Loans { next: tag.into(), loans: HashMap::new() }
     }
 
     /// Adds a loan.
     pub fn add(&mut self, loan: L) -> Loan {
-        self.next += TAGS;
-        let number = Loan::new(self.next);
+        // After 2^36 loans the numbers begin again. They keep their tag.
+        let number = loop {
+            self.next = (self.next + TAGS) % (1 << BITS);
+            if !self.loans.contains_key(&Loan(self.next)) {
+                break Loan(self.next);
+            }
+        };
         self.loans.insert(number, loan);
         number
     }
@@ -103,5 +109,22 @@ impl<L> Loans<L> {
     /// The values of all loans, mutably.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut L> {
         self.loans.values_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_begin_again_and_keep_their_tag() {
+        let mut loans = Loans::tagged(3);
+        let first = loans.add('a');
+        loans.next = (1 << BITS) - 2 * TAGS + 3;
+        let later = ['b', 'c', 'd'].map(|value| loans.add(value));
+        // The first number after the end is 3, and the next one is taken.
+        assert_eq!(later.map(Loan::number), [(1 << BITS) - TAGS + 3, 3, 2 * TAGS + 3]);
+        assert!(later.iter().chain([&first]).all(|loan| loan.tag() == 3));
+        assert_eq!((loans.end(later[1]), loans.get(first), loans.values().count()), (Some('c'), Some(&'a'), 3));
     }
 }

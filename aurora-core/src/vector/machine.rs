@@ -39,6 +39,7 @@ impl From<Written> for VectorWork {
     }
 }
 
+/// A rank's part of a vector.
 pub(crate) struct Vector {
     pub(super) core: VectorCore,
     pub(super) protocols: Protocols,
@@ -212,7 +213,6 @@ impl SharedObject for Vector {
     }
 
     fn depart(&mut self, all: &[u8], cx: &mut Cx<'_>) {
-        self.core.scopes.has_changed = true;
         self.protocols.iter_mut().for_each(|protocol| protocol.depart(&mut self.core, all, cx));
     }
 

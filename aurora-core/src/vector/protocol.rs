@@ -35,8 +35,7 @@ pub(crate) trait Protocol: Any + Send {
 
     fn released(&mut self, _loan: Loan) {}
 
-    /// As in the contract. Returns the work that the message asks for. The message may belong to a scope that this rank
-    /// has not entered.
+    /// As in the contract. The message may belong to a scope that this rank has not entered.
     fn deliver(
         &mut self,
         _core: &mut VectorCore,
@@ -44,7 +43,7 @@ pub(crate) trait Protocol: Any + Send {
         _header: &[u8],
         _payload: Received,
         _cx: &mut Cx<'_>,
-    ) -> Result<Option<(Work<VectorWork>, Received)>, Malformed> {
+    ) -> Delivered {
         Err(Malformed)
     }
 
@@ -115,6 +114,9 @@ pub(crate) trait Protocol: Any + Send {
     fn release_memory(&mut self, _core: &mut VectorCore) {}
 }
 
+/// The result of [`Protocol::deliver`]: the work that the message asks for, with its payload.
+pub(crate) type Delivered = Result<Option<(Work<VectorWork>, Received)>, Malformed>;
+
 /// A protocol and its number: the first byte of its headers, the class of its waits, the tag of its loans.
 pub(crate) trait Numbered: Protocol + Sized {
     /// Its place in the registry, counted from 1. Headers that begin with 0 are messages about scopes.
@@ -161,7 +163,7 @@ impl Protocols {
         self.0.get_mut(usize::from(number).checked_sub(1)?).map(|protocol| &mut **protocol)
     }
 
-    pub(super) fn of<P: Numbered>(&mut self) -> &mut P {
+    pub(crate) fn of<P: Numbered>(&mut self) -> &mut P {
         let protocol: &mut dyn Any = self.get_mut(P::NUMBER).expect("the registry numbers its protocols");
         protocol.downcast_mut().expect("the registry has each protocol in its place")
     }

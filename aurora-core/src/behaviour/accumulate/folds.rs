@@ -3,14 +3,12 @@
 
 use crate::Error;
 use crate::object::Cx;
-use crate::ops::OpId;
 use crate::scope::{Opening, Outcome};
 use crate::stats::Kind;
 use crate::vector::core::VectorCore;
 use crate::vector::message::Written;
 use crate::vector::protocol::{Numbered, Piece, Protocol};
 use aurora_net::Rank;
-use std::ops::Range;
 
 /// Its batches have no bytes. The operation is that of the scope.
 pub(crate) struct Folds;
@@ -52,16 +50,24 @@ impl Protocol for Folds {
         _: &[u8],
         cx: &mut Cx<'_>,
     ) -> Result<Outcome, Error> {
+        /// Bytes folded in a step: about 50 us.
+        const AT_ONCE: usize = 512 << 10;
         let op = core.ledger().opening(due.epoch()).and_then(|opening| opening.op);
-        let Some(position) = core.block().home().map(|_| core.nodes().position(from)) else {
+        let (element, len, position) = (core.block().element, core.block().len(), core.nodes().position(from));
+        let Some(home) = core.block().home() else {
             return Ok(Outcome::Park);
+        };
+        let Some(((copy, first), op)) = home.copy_of(position).zip(op) else {
+            return Err(cx.frame.unknown_op());
         };
         let folded = *number as usize;
-        let Some(folded) = fold_some(core, position, op, folded).ok_or_else(|| cx.frame.unknown_op())? else {
+        let elements = folded..len.min(folded + (AT_ONCE / element).max(1));
+        let operands = &copy.bytes()[first + elements.start * element..first + elements.end * element];
+        if !core.fold(op, &elements, operands).ok_or_else(|| cx.frame.unknown_op())? {
             return Ok(Outcome::Park);
-        };
-        *number = folded as u64;
-        if folded < core.block().len() {
+        }
+        *number = elements.end as u64;
+        if elements.end < len {
             return Ok(Outcome::Interrupted);
         }
         if let Some(home) = core.block().home() {
@@ -69,16 +75,4 @@ impl Protocol for Folds {
         }
         Ok(Outcome::applied(Ok(())))
     }
-}
-
-/// Folds elements from `folded` on. Returns the number of elements that are done; `None` within: not yet. `None`: there
-/// is no such copy, or no such operation.
-fn fold_some(core: &mut VectorCore, position: usize, op: Option<OpId>, folded: usize) -> Option<Option<usize>> {
-    /// Bytes folded in a step: about 50 us.
-    const AT_ONCE: usize = 512 << 10;
-    let (copy, first) = core.block().home()?.copy_of(position)?;
-    let element = core.block().element;
-    let elements: Range<usize> = folded..core.block().len().min(folded + (AT_ONCE / element).max(1));
-    let operands = &copy.bytes()[first + elements.start * element..first + elements.end * element];
-    core.fold(op?, &elements, operands).map(|done| done.then_some(elements.end))
 }

@@ -24,7 +24,7 @@ use crate::vector::check::{Lines, Noted};
 use crate::vector::core::VectorCore;
 use crate::vector::machine::{Vector, VectorWork};
 use crate::vector::message::{Asked, Request, Written};
-use crate::vector::protocol::{Numbered, Piece, Protocol};
+use crate::vector::protocol::{Delivered, Numbered, Piece, Protocol};
 use aurora_net::{Buffer, Rank, Received};
 use std::ops::Range;
 use std::time::Instant;
@@ -59,7 +59,7 @@ impl Protocol for Paging {
         header: &[u8],
         payload: Received,
         cx: &mut Cx<'_>,
-    ) -> Result<Option<(Work<VectorWork>, Received)>, Malformed> {
+    ) -> Delivered {
         let message: PagesMessage = postcard::from_bytes(header).map_err(|_| Malformed)?;
         let (PagesMessage::Flush { epoch, .. } | PagesMessage::Push { epoch, .. }) = message;
         let Some(scope) = self.0.as_mut().filter(|scope| scope.epoch == epoch) else {
@@ -164,7 +164,7 @@ impl Protocol for Paging {
                 false => scope.pushes[rank].is_awaited = sum > 0 && scope.held[rank],
             }
         }
-        self.advance(core, cx);
+        core.retry();
     }
 
     fn awaits(&self, _: &VectorCore, _: u64) -> Vec<Rank> {

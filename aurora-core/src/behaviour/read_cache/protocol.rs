@@ -8,11 +8,10 @@ use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::memory::BarrierRound;
 use crate::object::{Cx, Holds, How, Loan, Loans, Malformed, Obstacle, Place};
-use crate::scope::{Opening, ScopeWait, Work};
+use crate::scope::{Opening, ScopeWait};
 use crate::stats::Kind;
 use crate::vector::core::VectorCore;
-use crate::vector::machine::VectorWork;
-use crate::vector::protocol::{Numbered, Protocol};
+use crate::vector::protocol::{Delivered, Numbered, Protocol};
 use aurora_net::{Payload, Rank, Received};
 use serde::{Deserialize, Serialize};
 
@@ -176,7 +175,7 @@ impl Protocol for Load {
         header: &[u8],
         payload: Received,
         cx: &mut Cx<'_>,
-    ) -> Result<Option<(Work<VectorWork>, Received)>, Malformed> {
+    ) -> Delivered {
         match LoadMessage::decode(header, core).ok_or(Malformed)? {
             LoadMessage::Enter { epoch, opening, said } => {
                 self.note_announcement(core, from, (epoch, &opening), (said, false), cx);

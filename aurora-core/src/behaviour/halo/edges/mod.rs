@@ -21,11 +21,10 @@ use crate::kernel::message::malformed;
 use crate::memory::{Shortage, Storage, zeros};
 use crate::object::{Cx, How, Loan, Loans, Malformed, Place};
 use crate::race::AccessKind;
-use crate::scope::{Opening, Work};
+use crate::scope::Opening;
 use crate::stats::Kind;
 use crate::vector::core::VectorCore;
-use crate::vector::machine::VectorWork;
-use crate::vector::protocol::{Numbered, Protocol};
+use crate::vector::protocol::{Delivered, Numbered, Protocol};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Buffer, LetterCount, Outbox, Rank, Received, SharedView};
@@ -103,7 +102,7 @@ impl Protocol for Edges {
         header: &[u8],
         payload: Received,
         cx: &mut Cx<'_>,
-    ) -> Result<Option<(Work<VectorWork>, Received)>, Malformed> {
+    ) -> Delivered {
         let message = HaloMessage::decode(header, core).ok_or(Malformed)?;
         self.edge_came(core, from, message, payload, cx);
         Ok(None)
