@@ -5,7 +5,6 @@ use crate::Error;
 use crate::error::Done;
 use crate::ids::ObjectId;
 use crate::kernel::message::{Message, encode_error};
-use crate::object::Until;
 use aurora_net::{Outbox, Payload, Rank};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -118,12 +117,6 @@ impl Core {
     pub(crate) fn knows(&self, object: ObjectId, error: &Error) -> bool {
         self.reported.contains(&(object, digest_of(error)))
             || error.is_of_an_object() && self.reported.contains(&(object, ANY_FAULT))
-    }
-
-    /// True if the calling thread waits for the end of scopes of an object: that wait returns the error of a write.
-    pub(crate) fn waits_for_end_of(&self, object: ObjectId) -> bool {
-        let wait = self.watch.waiting().and_then(|waiting| waiting.wait.wait());
-        wait.is_some_and(|(of, wait)| of == object && wait.until == Until::Ended)
     }
 }
 

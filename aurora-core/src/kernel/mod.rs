@@ -6,6 +6,7 @@
 pub(crate) mod asking;
 mod clock;
 mod counters;
+pub(crate) mod cx;
 mod deliver;
 mod digests;
 mod faults;

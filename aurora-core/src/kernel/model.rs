@@ -244,7 +244,7 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         node.on(|object, cx| {
             assert!(
                 object.core().scopes_mut().parked().len() == 0
-                    && cx.frame.open.is_empty()
+                    && cx.open_guards().is_empty()
                     && !object.core().block_mut().is_lent()
             );
             assert!(!object.core().block_mut().is_in_flight());

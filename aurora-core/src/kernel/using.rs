@@ -6,9 +6,7 @@ use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::memory::Demand;
-use crate::object::{Cx, Guard, OpenGuard};
 use crate::stats::Kind;
-use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use bytes::Bytes;
@@ -111,34 +109,6 @@ impl Kernel {
         let message = Message::Piece { seq: self.core.barrier.seq(), step };
         for (to, piece) in pieces {
             self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));
-        }
-    }
-}
-
-impl Cx<'_> {
-    /// Registers a guard. `mutable`: it borrows the object mutably. `awaited`: all ranks await its end.
-    pub(crate) fn open_guard(
-        &mut self,
-        (behaviour, site): (&'static str, &Site),
-        (mutable, awaited): (bool, bool),
-        window: Window,
-    ) -> Guard {
-        self.core.next_guard += 1;
-        let id = self.core.next_guard;
-        let span = crate::trace::scope(behaviour, &self.frame.name.what, site);
-        self.frame.open.push(OpenGuard { id, behaviour, site: site.clone(), mutable, awaited, window, _span: span });
-        Guard::new(id)
-    }
-
-    /// A guard ends, having given back its loans. A guard that ends by a panic poisons its object.
-    pub(crate) fn close_guard(&mut self, guard: Guard, panicking: bool) {
-        let Some(at) = self.frame.open.iter().position(|open| open.id == guard.id) else {
-            return;
-        };
-        let guard = self.frame.open.remove(at);
-        if panicking && !self.core.ended {
-            let (behaviour, object) = (guard.behaviour.into(), self.frame.name.clone());
-            self.fail(Error::Poisoned { rank: self.core.me, behaviour, object, opened: guard.site });
         }
     }
 }

@@ -341,7 +341,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
             cx.usable(request.writes(), Window::WHOLE)?;
             let how = How::default().on(&reason);
             let asking = Asking { to: owner, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            let origin = part.check.is_some().then(|| Box::new(Origin::here(site, &cx.core.order)));
+            let origin = part.check.is_some().then(|| Box::new(Origin::here(site, cx.order())));
             cx.ask_as(asking, &Asked { epoch: part.scopes.ledger.epoch, request, origin }, payload)
         })
     }

@@ -294,7 +294,7 @@ fn fault_after(checks: bool, header: &[u8], payload: Vec<u8>) -> Option<Error> {
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
     let of_map = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| {
         let _ = part.scopes.poll_settled((Window::WHOLE, 1), cx);
-        cx.frame.fault.clone()
+        cx.sound().err()
     });
     kernel.core.fault.clone().or(of_map.expect("it lives"))
 }

@@ -121,7 +121,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let site = Site::here();
         self.shared.on(&site, |part, cx| {
             let known = part.ops.add::<O>(O::apply);
-            known.map(drop).map_err(|same| cx.frame.same_number::<O>(same, &site))
+            known.map(drop).map_err(|same| cx.same_number::<O>(same, &site))
         })?;
         self.open(Opening::new(NAME, Kind::Flush, Rule::Ended, &site).with_op::<O>(), site)
     }

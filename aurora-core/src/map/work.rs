@@ -142,7 +142,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     ) -> Outcome {
         let apply = op.and_then(|op| self.ops.find(op));
         if op.is_some() && apply.is_none() {
-            return Outcome::Done(Err(cx.frame.unknown_op()));
+            return Outcome::Done(Err(cx.unknown_op()));
         }
         loop {
             let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
@@ -152,7 +152,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 let (write, bytes) = match batch.next_write(payload) {
                     Ok(Some(write)) => write,
                     Ok(None) if batch.hashes_left() == 0 => return Outcome::Done(Ok(Payload::Empty)),
-                    Ok(None) => return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at))),
+                    Ok(None) => return Outcome::Done(Err(another_key::<K>(cx.made_at()))),
                     Err(Fault::Type(cause)) => return Outcome::Done(Err(undecodable::<(K, V)>(cause, cx))),
                     Err(Fault::Malformed) => {
                         cx.fail_job(malformed(from));
@@ -160,10 +160,10 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                     }
                 };
                 if owner_of(write.pair.hash, cx.size()) != cx.me() {
-                    return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at)));
+                    return Outcome::Done(Err(another_key::<K>(cx.made_at())));
                 }
                 if let Err(shortage) = self.allowance.take(bytes + Entries::<K, V>::ENTRY) {
-                    return Outcome::Done(Err(cx.no_memory(shortage, ITS_PART, &cx.frame.name.made_at.clone())));
+                    return Outcome::Done(Err(cx.no_memory(shortage, ITS_PART, &cx.made_at().clone())));
                 }
                 match apply.filter(|_| !write.is_put) {
                     Some(apply) => own.update(write.pair, apply),
@@ -219,7 +219,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             }
             Request::Insert | Request::Update(_) => {
                 let op = match request {
-                    Request::Update(op) => Some(self.ops.find(op).ok_or_else(|| cx.frame.unknown_op())?),
+                    Request::Update(op) => Some(self.ops.find(op).ok_or_else(|| cx.unknown_op())?),
                     _ => None,
                 };
                 let bytes = payload.len();
@@ -230,7 +230,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                     return Ok(None);
                 };
                 let kept = self.allowance.take(bytes + Entries::<K, V>::ENTRY);
-                kept.map_err(|shortage| cx.no_memory(shortage, ITS_PART, &cx.frame.name.made_at.clone()))?;
+                kept.map_err(|shortage| cx.no_memory(shortage, ITS_PART, &cx.made_at().clone()))?;
                 let pair = Pair { hash, key, value };
                 match op {
                     Some(op) => own.update(pair, op as OpFn<V>),
@@ -296,13 +296,13 @@ fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Err
     let (hash, key) = code::read_sought(payload).map_err(|cause| undecodable::<K>(cause, cx))?;
     match hash == hash_of(&key) && owner_of(hash, cx.size()) == cx.me() {
         true => Ok((hash, key)),
-        false => Err(another_key::<K>(&cx.frame.name.made_at)),
+        false => Err(another_key::<K>(cx.made_at())),
     }
 }
 
 /// Checks that no bytes are left of a request: otherwise its key was not read completely.
 fn is_over<K>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
-    if rest.is_empty() { Ok(()) } else { Err(another_key::<K>(&cx.frame.name.made_at)) }
+    if rest.is_empty() { Ok(()) } else { Err(another_key::<K>(cx.made_at())) }
 }
 
 /// The error of a key that its receiver reads as a different key.
@@ -321,5 +321,5 @@ fn write_found<V>(
 }
 
 fn undecodable<T>(cause: impl Display, cx: &Cx<'_>) -> Error {
-    cannot_travel::<T>(cause, &cx.frame.name.made_at)
+    cannot_travel::<T>(cause, cx.made_at())
 }

@@ -2,11 +2,9 @@
 
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
-use crate::operation::SameNumber;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
-use std::any::type_name;
 
 #[derive(Clone, Debug)]
 pub(crate) struct OpenGuard {
@@ -61,29 +59,9 @@ impl Frame {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// The outcome of a wait that ends when `done`, or when an error has ended the object.
-    pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
-        (done || self.fault.is_some()).then(|| self.sound())
-    }
-
     /// The error of a guard of rank `me` that should be closed.
     pub(crate) fn leak(&self, me: Rank, guard: &OpenGuard) -> Error {
         let (object, opened) = (Box::new(self.name.clone()), guard.site.clone());
         Error::Leaked { rank: me, behaviour: guard.behaviour.into(), object, opened, waiting: None }
-    }
-
-    /// The fault of a request that does not fit: another build of the program, or a bug of ours.
-    pub(crate) fn nonsense(&self) -> Error {
-        Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", self.name))
-    }
-
-    pub(crate) fn unknown_op(&self) -> Error {
-        Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
-    }
-
-    /// Two operations of the program have one number: the one whose function is known, and `O`.
-    pub(crate) fn same_number<O>(&self, SameNumber(first): SameNumber, site: &Site) -> Error {
-        let object = Box::new(self.name.clone());
-        Error::SameNumber { first: first.into(), second: type_name::<O>().into(), object, site: site.clone() }
     }
 }

@@ -37,7 +37,6 @@
 //! ```
 
 mod actions;
-mod cx;
 mod frame;
 mod guard;
 mod handle;
@@ -48,9 +47,9 @@ mod wait;
 
 pub use crate::ids::CallId;
 pub use crate::kernel::Reason;
+pub use crate::kernel::cx::{Cx, How, decode};
 pub use crate::stats::Kind;
 pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source, Token};
-pub use cx::{Cx, How, decode};
 pub use handle::{Making, Named, NamedId, Reach, Shared};
 pub use loan::{Loan, Loans};
 pub use plan::Plan;

@@ -63,7 +63,7 @@ impl Scalar {
     pub(super) fn settle(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let mine = self.scopes.ledger.find(epoch).and_then(|record| record.mine.clone());
         let Some(protocol) = mine.as_ref().and_then(Protocol::of) else {
-            return cx.fail(cx.frame.nonsense());
+            return cx.fail(cx.nonsense());
         };
         let (op, site) = mine.map_or((None, None), |mine| (mine.op, Some(mine.site)));
         self.scopes.ledger.forget(epoch);
@@ -88,7 +88,7 @@ impl Scalar {
                 let last = parts.into_iter().flatten().next_back();
                 let set = last.zip(self.value.as_mut()).map(|(last, value)| value.change(|_| Some(last.clone())));
                 if let Some(None) = set {
-                    cx.fail(cx.frame.nonsense());
+                    cx.fail(cx.nonsense());
                 }
             }
         }

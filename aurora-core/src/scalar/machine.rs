@@ -214,7 +214,7 @@ impl SharedObject for Scalar {
         self.scopes.has_changed = true;
         scope::advance(self, cx);
         self.spread(cx);
-        self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
+        self.set_permit(cx.is_live(), cx.open_guards());
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {

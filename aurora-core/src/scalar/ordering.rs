@@ -26,7 +26,7 @@ impl Scalar {
     /// This rank's program has learnt something from the home.
     pub(crate) fn acquire(&self, cx: &mut Cx<'_>) {
         if self.check {
-            cx.core.order.acquire(&self.order);
+            cx.order_mut().acquire(&self.order);
         }
     }
 

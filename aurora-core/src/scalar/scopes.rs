@@ -61,7 +61,7 @@ impl Scalar {
         cx: &Cx<'_>,
     ) -> Result<(), Error> {
         let known = self.ops.add::<O>(apply);
-        known.map(drop).map_err(|same| cx.frame.same_number::<O>(same, site))
+        known.map(drop).map_err(|same| cx.same_number::<O>(same, site))
     }
 
     /// The value that a ReadCache shows, once it is here.
@@ -76,7 +76,7 @@ impl Scalar {
 
     /// `Some` once the replica of a ReadMostly shows a value, or with the fault of the scalar.
     pub(crate) fn is_replicated(&self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        let shown = cx.frame.sound_if(self.replicated.as_ref().is_some_and(Replicated::is_shown))?;
+        let shown = cx.sound_if(self.replicated.as_ref().is_some_and(Replicated::is_shown))?;
         self.acquire(cx);
         Some(shown)
     }
@@ -111,7 +111,7 @@ impl Scalar {
             return op.map_or(Ok(()), |op| self.update(op, &operand, cx));
         }
         let fits = self.replicated.as_mut().map_or(Some(()), |replicated| replicated.offer(operand));
-        fits.ok_or_else(|| (self.unfit)(reason.site.as_ref().unwrap_or(&cx.frame.name.made_at)))?;
+        fits.ok_or_else(|| (self.unfit)(reason.site.as_ref().unwrap_or(cx.made_at())))?;
         self.send_offers(reason, false, cx);
         Ok(())
     }

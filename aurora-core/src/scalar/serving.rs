@@ -40,7 +40,7 @@ impl Scalar {
         let find = |op| self.ops.find(op);
         let served =
             self.value.as_mut().and_then(|value| value.change(|current| requested(request, payload, current, find)));
-        let (old, changed) = served.ok_or_else(|| cx.frame.nonsense())?;
+        let (old, changed) = served.ok_or_else(|| cx.nonsense())?;
         self.note_change(changed);
         Ok(old)
     }
@@ -48,9 +48,9 @@ impl Scalar {
     /// Applies an operation at home.
     pub(super) fn update(&mut self, op: Option<OpId>, operand: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
         let apply = op.and_then(|op| self.ops.find(op));
-        let (value, apply) = self.value.as_mut().zip(apply).ok_or_else(|| cx.frame.nonsense())?;
+        let (value, apply) = self.value.as_mut().zip(apply).ok_or_else(|| cx.nonsense())?;
         let updated = value.change(|current| apply(current, operand));
-        let (_, changed) = updated.ok_or_else(|| (self.unfit)(&cx.frame.name.made_at))?;
+        let (_, changed) = updated.ok_or_else(|| (self.unfit)(cx.made_at()))?;
         self.note_change(changed);
         Ok(())
     }

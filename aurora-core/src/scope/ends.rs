@@ -53,8 +53,8 @@ impl Ends {
     /// a failure has entered fewer. So this error is reported only at the end of `run`, if `run` has not failed
     /// otherwise; ranks that wait for such a rank get the error at once.
     fn compare<A: Clone + Default>(&self, ledger: &Ledger<A>, cx: &mut Cx<'_>) {
-        let gone = cx.frame.dropped[cx.core.me.index()];
-        let error = self.difference(ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
+        let gone = cx.has_dropped(cx.me());
+        let error = self.difference(ledger, cx.name(), gone).filter(|_| cx.is_sound());
         error.into_iter().for_each(|error| cx.defer(error));
     }
 
@@ -82,8 +82,8 @@ impl Ends {
 /// Defers the fault of an object to the end of `run`, if no waiting rank gets it otherwise: a scope of writes was
 /// dropped and its writes are lost, or two ranks race for an element.
 pub(super) fn defer_lost_writes<A: Clone + Default>(ledger: &Ledger<A>, cx: &mut Cx<'_>) {
-    let lost_writes = ledger.has_ended_writes() && !cx.core.waits_for_end_of(cx.id());
-    if let Some(error) = cx.frame.fault.clone()
+    let lost_writes = ledger.has_ended_writes() && !cx.waits_for_ends();
+    if let Err(error) = cx.sound()
         && (lost_writes || matches!(error, Error::Race { .. }))
     {
         cx.defer(error);

@@ -54,7 +54,7 @@ impl<S: Served> Scopes<S> {
         }
         self.awaited = (scope.opening.window, scope.epoch - 1);
         if owner != cx.me() {
-            cx.out.nudge(owner);
+            cx.nudge(owner);
         }
         None
     }
@@ -73,7 +73,7 @@ impl<S: Served> Shared<S> {
         let epoch = self.wait_on(ScopeWait::Lead, site, |object, cx| {
             // Inside a scope that all ranks end together no other scope of its part may be opened: no rank would reach
             // the end.
-            let is_inside = cx.frame.open.iter().any(|guard| guard.awaited && guard.window.overlaps(window));
+            let is_inside = cx.open_guards().iter().any(|guard| guard.awaited && guard.window.overlaps(window));
             match cx.usable(mutable || is_inside, window) {
                 Err(error) => Some(Err(error)),
                 Ok(()) if object.scopes().ledger.ahead() >= SCOPES_AHEAD => None,
@@ -149,7 +149,7 @@ fn poll<S: Served>(
 /// all of these scopes would be [too far ahead](SCOPES_AHEAD) to open its next one: it would wait for this rank to end
 /// them, and this rank may end them only after that next scope.
 fn tell_if_many_are_open<S: Served>(epoch: Epoch, reason: &Reason, cx: &mut Cx<'_>) {
-    let open = cx.frame.open.iter().filter(|guard| guard.awaited).count();
+    let open = cx.open_guards().iter().filter(|guard| guard.awaited).count();
     if open + 1 >= SCOPES_AHEAD {
         for rank in cx.others() {
             cx.send(rank, &S::header(ScopeMessage::Come { epoch }), Payload::Empty, How::default().on(reason));

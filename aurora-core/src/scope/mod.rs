@@ -148,12 +148,12 @@ impl<S: Served> Scopes<S> {
     pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         // Ranks that have entered the scope before may have sent batches that wait for this entry.
         self.has_changed = true;
-        self.ledger.enter_as(opening, &cx.frame.name).inspect_err(|error| cx.fail(error.clone()))
+        self.ledger.enter_as(opening, cx.name()).inspect_err(|error| cx.fail(error.clone()))
     }
 
     /// Another rank has opened a scope, which must be the same on all ranks.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
-        if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
+        if let Err(error) = self.ledger.opened_by(from, epoch, opening, cx.name()) {
             cx.fail(error);
         }
     }
@@ -182,7 +182,7 @@ impl<S: Served> Scopes<S> {
     pub(crate) fn poll_settled(&mut self, scope: (Window, Epoch), cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.awaited = scope;
         self.acquire(scope.0, cx);
-        cx.frame.sound_if(self.ledger.is_settled(scope.1))
+        cx.sound_if(self.ledger.is_settled(scope.1))
     }
 
     /// An owner has applied a batch of this rank.
@@ -203,7 +203,7 @@ impl<S: Served> Scopes<S> {
         let ledger = &self.ledger;
         if let Some(released) = &mut self.released {
             let over = |epoch| epoch <= ledger.epoch && ledger.is_settled(epoch);
-            released.acquire(window, over, &mut cx.core.order);
+            released.acquire(window, over, cx.order_mut());
         }
     }
 

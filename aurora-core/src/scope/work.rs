@@ -167,7 +167,7 @@ pub(crate) fn work<S: Served>(object: &mut S, mut work: Work<S::Work>, mut paylo
         }
     }
     if let Received::Bytes(buffer) = payload {
-        cx.out.recycle(buffer);
+        cx.recycle(buffer);
     }
     true
 }

@@ -34,7 +34,7 @@ impl VectorCore {
         cx: &mut Cx<'_>,
     ) -> CallId {
         let epoch = self.comes_after(request.window());
-        let site = reason.site.as_ref().unwrap_or(&cx.frame.name.made_at);
+        let site = reason.site.as_ref().unwrap_or(cx.made_at());
         let stamp = self.stamp(to, site, cx).map(Box::new);
         self.ask_stamped((to, reason, when), Asked { epoch, request, stamp }, payload, landing, cx)
     }

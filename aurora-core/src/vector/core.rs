@@ -132,7 +132,7 @@ impl VectorCore {
 
     /// Makes an operation known to this owner.
     pub(crate) fn know<T: Element, O: Op<T>>(&mut self, site: &Site, cx: &Cx<'_>) -> Result<OpId> {
-        self.ops.add::<O>(Apply::of::<T, O>()).map_err(|same| cx.frame.same_number::<O>(same, site))
+        self.ops.add::<O>(Apply::of::<T, O>()).map_err(|same| cx.same_number::<O>(same, site))
     }
 
     pub(crate) fn knows<O: 'static>(&self) -> bool {
@@ -161,7 +161,7 @@ impl VectorCore {
 
     /// Sets anew the accesses to the block that the calling thread and other ranks may make without its kernel.
     pub(crate) fn refresh_permit(&mut self, cx: &Cx<'_>) {
-        self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
+        self.set_permit(cx.is_live(), cx.open_guards());
     }
 
     /// As [`refresh_permit`](Self::refresh_permit), with these guards open on this rank. If the object is not `usable`,

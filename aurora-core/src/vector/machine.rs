@@ -89,7 +89,7 @@ impl Vector {
             scope::advance(self, cx);
             self.protocols.iter_mut().for_each(|protocol| protocol.advance(&mut self.core, cx));
             self.core.refresh_permit(cx);
-            let _ = cx.core.none_given_up(cx.out);
+            let _ = cx.none_given_up();
             // A write may have to wait until the block has left.
             self.core.leave(cx);
         }

@@ -63,7 +63,7 @@ pub(crate) trait Protocol: Any + Send {
         _payload: &[u8],
         cx: &mut Cx<'_>,
     ) -> Result<Outcome, Error> {
-        Err(cx.frame.nonsense())
+        Err(cx.nonsense())
     }
 
     /// Records the headers that [`place`](Self::place) has seen, now that messages can be sent: before this rank enters

@@ -7,7 +7,6 @@ use super::machine::VectorWork;
 use super::message::{Asked, Request};
 use super::places::Places;
 use crate::Error;
-use crate::kernel::watch::Blocked;
 use crate::memory;
 use crate::object::Cx;
 use crate::race::{AccessKind, Scope};
@@ -32,7 +31,7 @@ impl VectorCore {
         let read = (AccessKind::Read, Scope::None);
         Ok(match request {
             Request::Read { start, len, .. } => {
-                let elements = self.run(*start, *len).ok_or_else(|| cx.frame.nonsense())?;
+                let elements = self.run(*start, *len).ok_or_else(|| cx.nonsense())?;
                 let range = self.block.bytes_of(&elements);
                 let is_lent = range.len() > COPIED_REPLY && self.block.is_all_here();
                 let copy = match is_lent {
@@ -49,7 +48,7 @@ impl VectorCore {
                 match copy {
                     Some(bytes) => Outcome::answer(bytes),
                     None => {
-                        cx.core.none_given_up(cx.out).map_err(|error| *error)?;
+                        cx.none_given_up().map_err(|error| *error)?;
                         Outcome::Done(Ok(self.lend_block(range.start, range.len(), cx)))
                     }
                 }
@@ -57,7 +56,7 @@ impl VectorCore {
             Request::ReadMany { width, .. } => {
                 let width = (*width).into();
                 let places = Places::parse(width, payload).filter(|places| places.are_below(self.block.len()));
-                let places = places.ok_or_else(|| cx.frame.nonsense())?;
+                let places = places.ok_or_else(|| cx.nonsense())?;
                 let answer: Payload = if self.block.is_cut() {
                     let places: Vec<_> = places.iter().collect();
                     let Some(bytes) = self.block.read_elements(&places) else {
@@ -96,7 +95,7 @@ impl VectorCore {
                 }
                 Outcome::answer(Vec::new())
             }
-            Request::Of { .. } => return Err(cx.frame.nonsense()),
+            Request::Of { .. } => return Err(cx.nonsense()),
         })
     }
 
@@ -110,9 +109,7 @@ impl VectorCore {
     /// block has left its readers. Long reads are then answered from copies. If each began another transfer from the
     /// block, overlapping reads would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
-        let gate = Blocked::Object(cx.id(), GATE);
-        cx.core.watch.waiting().is_some_and(|waiting| waiting.wait == gate)
-            || (self.block.is_in_flight() || self.block.is_leaving()) && self.has_parked_write()
+        cx.waits_with(GATE.number) || (self.block.is_in_flight() || self.block.is_leaving()) && self.has_parked_write()
     }
 
     /// A copy of some of the block, if there is memory for it.

@@ -79,7 +79,7 @@ impl VectorCore {
                 cx.progress();
             }
             Err(shortage) => {
-                let made_at = cx.frame.name.made_at.clone();
+                let made_at = cx.made_at().clone();
                 cx.no_memory(shortage, "a copy of its block, which other ranks still read,", &made_at);
             }
         }

@@ -30,7 +30,7 @@ impl Served for Vector {
         let done = self.try_work(work, payload, cx);
         // A block that is lent now was sound before.
         if !matches!(done, Ok(Outcome::Done(Ok(Payload::Lent { .. }))))
-            && let Err(error) = cx.core.none_given_up(cx.out)
+            && let Err(error) = cx.none_given_up()
         {
             return Outcome::Done(Err(*error));
         }
@@ -92,7 +92,7 @@ impl Vector {
             },
             VectorWork::Batch(op) => return self.core.apply((from, due.epoch()), *op, Noted::Scope, payload, cx),
         };
-        let protocol = self.protocols.get_mut(protocol).ok_or_else(|| cx.frame.nonsense())?;
+        let protocol = self.protocols.get_mut(protocol).ok_or_else(|| cx.nonsense())?;
         protocol.work(&mut self.core, Piece { from, due, number }, payload, cx)
     }
 }

@@ -36,11 +36,11 @@ impl VectorCore {
     /// Applies a batch. False: not yet.
     pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8], cx: &mut Cx<'_>) -> Result<bool, Error> {
         let Some(batch) = Batch::parse(payload, self.block.element, self.block.len()) else {
-            return Err(cx.frame.nonsense());
+            return Err(cx.nonsense());
         };
         let apply = match op {
             None => self.access.put,
-            Some(op) => self.ops.find(op).ok_or_else(|| cx.frame.unknown_op())?.batch,
+            Some(op) => self.ops.find(op).ok_or_else(|| cx.unknown_op())?.batch,
         };
         let element = self.block.element;
         let range = || batch.range(element);
@@ -88,7 +88,7 @@ impl VectorCore {
     pub(crate) fn write_at(&mut self, start: u64, values: &[u8], cx: &mut Cx<'_>) -> Result<bool, Error> {
         let (element, len) = (self.block.element, self.block.len());
         let run = self.run(start, (values.len() / element) as u64).filter(|_| values.len().is_multiple_of(element));
-        let run = run.ok_or_else(|| cx.frame.nonsense())?;
+        let run = run.ok_or_else(|| cx.nonsense())?;
         let store = self.access.store;
         let range = self.block.bytes_of(&run);
         if self.block.write_cells(|| range, |cells| store(cells, run.start, values)).is_none() {

@@ -58,12 +58,12 @@ impl Protocol for Folds {
             return Ok(Outcome::Park);
         };
         let Some(((copy, first), op)) = home.copy_of(position).zip(op) else {
-            return Err(cx.frame.unknown_op());
+            return Err(cx.unknown_op());
         };
         let folded = *number as usize;
         let elements = folded..len.min(folded + (AT_ONCE / element).max(1));
         let operands = &copy.bytes()[first + elements.start * element..first + elements.end * element];
-        if !core.fold(op, &elements, operands).ok_or_else(|| cx.frame.unknown_op())? {
+        if !core.fold(op, &elements, operands).ok_or_else(|| cx.unknown_op())? {
             return Ok(Outcome::Park);
         }
         *number = elements.end as u64;

@@ -99,7 +99,7 @@ impl Protocol for Paging {
             Due::Now => self.apply_flush(core, from, *number, payload, cx),
             Due::Within { epoch, .. } => {
                 let scope = self.0.as_ref().filter(|scope| scope.epoch == epoch);
-                let opened = scope.ok_or_else(|| cx.frame.nonsense())?.opened.clone();
+                let opened = scope.ok_or_else(|| cx.nonsense())?.opened.clone();
                 core.apply((from, epoch), None, Noted::Steps(opened), payload, cx)
             }
         }
@@ -153,7 +153,7 @@ impl Protocol for Paging {
         };
         let (sums, rest) = all.as_chunks::<SUM>();
         if !(all.is_empty() || rest.is_empty() && sums.len() == scope.sent.len()) {
-            return cx.fail(cx.frame.nonsense());
+            return cx.fail(cx.nonsense());
         }
         scope.departed = scope.begun;
         let me = cx.me().index();
@@ -245,11 +245,11 @@ impl Paging {
     ) -> Result<Outcome, Error> {
         let block = core.block().len();
         let scope = self.0.as_mut().filter(|scope| scope.epoch == epoch + 1);
-        let scope = scope.ok_or_else(|| cx.frame.nonsense())?;
-        let pages = pages_of(payload, scope.pages.count(block)).ok_or_else(|| cx.frame.nonsense())?;
+        let scope = scope.ok_or_else(|| cx.nonsense())?;
+        let pages = pages_of(payload, scope.pages.count(block)).ok_or_else(|| cx.nonsense())?;
         if after != scope.done {
             // A rank may have left a sync with which this home is not done.
-            return if after == scope.done + 1 { Ok(Outcome::Park) } else { Err(cx.frame.nonsense()) };
+            return if after == scope.done + 1 { Ok(Outcome::Park) } else { Err(cx.nonsense()) };
         }
         if !core.block().is_all_here() {
             return Ok(Outcome::Park);
@@ -272,7 +272,7 @@ impl Paging {
     pub(super) fn begin_sync(&mut self, core: &mut VectorCore, opening: Opening, cx: &mut Cx<'_>) -> Result<(), Error> {
         cx.sound()?;
         let epoch = self.scope().epoch;
-        let agreed = core.ledger_mut().come_further(epoch, opening, &cx.frame.name);
+        let agreed = core.ledger_mut().come_further(epoch, opening, cx.name());
         agreed.inspect_err(|error| cx.fail(error.clone()))
     }
 
@@ -360,7 +360,7 @@ pub(crate) fn merge_sums(all: &mut Vec<u8>, more: &[u8]) {
 fn with_lines(core: &VectorCore, changes: Changes, cx: &Cx<'_>) -> (Rank, Vec<u8>) {
     let Changes { home, mut batch, lines } = changes;
     if core.is_checked() {
-        let (at, time, mut noted) = (cx.core.order.now(), cx.core.order.time(), Lines::default());
+        let (at, time, mut noted) = (cx.order().now(), cx.order().time(), Lines::default());
         lines.into_iter().for_each(|(values, line)| noted.note(values, &line, at, &time));
         add_lines(&mut batch, &noted.encode());
     }

@@ -215,7 +215,7 @@ impl Protocol for Load {
     fn settled(&mut self, core: &mut VectorCore, epoch: Epoch, cx: &mut Cx<'_>) {
         if self.arrivals.marked(epoch, cx.me()) > core.writes().applied {
             // Other ranks have seen more writes than this rank has applied: that is impossible.
-            return cx.fail(cx.frame.nonsense());
+            return cx.fail(cx.nonsense());
         }
         self.settle(core, epoch, cx);
     }

@@ -95,7 +95,7 @@ impl Load {
     pub(crate) fn poll_streamed(&mut self, core: &mut VectorCore, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.catch_up(core, cx);
         self.advance_stream(core, cx);
-        cx.frame.sound_if(self.stream.is_none())
+        cx.sound_if(self.stream.is_none())
     }
 
     /// The next piece of a streamed load, in whole `unit`s of elements: of this rank's own block first, then the

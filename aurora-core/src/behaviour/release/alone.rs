@@ -160,7 +160,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
-            vector.shared.let_go(move |_, cx| cx.core.give_up(call));
+            vector.shared.let_go(move |_, cx| cx.give_up(call));
         }
     }
 }

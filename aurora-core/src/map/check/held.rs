@@ -31,7 +31,7 @@ impl Held {
     /// `None` unless accesses are checked. `line`: the line of the guard.
     pub(in crate::map) fn begin<K: MapKey, V: MapValue>(part: &Part<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
         part.check.as_ref()?;
-        let origin = Origin::here(line, &cx.core.order);
+        let origin = Origin::here(line, cx.order());
         Some(Held { epoch: part.scopes.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
     }
 
@@ -54,7 +54,7 @@ impl Held {
     /// The program gives its entries back. A race is the map's fault from now on.
     pub(in crate::map) fn end<K: MapKey, V: MapValue>(self, part: &mut Part<K, V>, cx: &mut Cx<'_>) {
         let Held { epoch, mut origin, changed, .. } = self;
-        let since = std::mem::replace(&mut origin.at, cx.core.order.now());
+        let since = std::mem::replace(&mut origin.at, cx.order().now());
         let (by, read) = ((cx.me(), epoch, since), How::bare(AccessKind::Lent));
         let _ = part.note_ranges(by, &origin, read, vec![ALL], cx).and_then(|()| {
             let changed = part.check.as_mut().map(|check| check.name(changed)).unwrap_or_default();

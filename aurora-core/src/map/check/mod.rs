@@ -91,7 +91,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         if self.check.is_none() {
             return Ok(());
         }
-        let origin = Origin::here(line, &cx.core.order);
+        let origin = Origin::here(line, cx.order());
         self.note_request((cx.me(), self.scopes.ledger.epoch), &origin, request, payload, cx)
     }
 
@@ -144,8 +144,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         let found = check.shadow.access(&by, &Access { kind, scope, line, opened: opened.as_ref() }, ranges);
         let later = Party { rank, kind, scope, line: line.clone(), opened };
         let name = |place| Raced::Entry(check.names.get(&place).map_or("with a forgotten key", |name| name).into());
-        let strict = cx.core.modes.strict;
-        found.report(&later, (&cx.frame.name, me), strict, name).inspect_err(|race| cx.fail(race.clone()))
+        let strict = cx.is_strict();
+        found.report(&later, (cx.name(), me), strict, name).inspect_err(|race| cx.fail(race.clone()))
     }
 
     /// Applies a batch of notes: the writes of a rank in the scope of this epoch.

@@ -61,7 +61,7 @@ impl Held {
     pub(crate) fn end(self, local: &Range<usize>, changed: Vec<Range<usize>>, core: &mut VectorCore, cx: &mut Cx<'_>) {
         let me: Rank = cx.me();
         let Held { epoch, mut stamp, .. } = self;
-        stamp.since = Some(std::mem::replace(&mut stamp.at, cx.core.order.now()));
+        stamp.since = Some(std::mem::replace(&mut stamp.at, cx.order().now()));
         let _ = core.note((me, epoch), &stamp, (AccessKind::Lent, Scope::None), [local.clone()], cx).and_then(|()| {
             let written = changed.into_iter().map(|run| local.start + run.start..local.start + run.end);
             core.note((me, epoch), &stamp, (AccessKind::Write, Scope::None), written, cx)

@@ -79,7 +79,7 @@ impl Stamp {
     fn here(check: &Checker, to: Rank, line: &Site, cx: &Cx<'_>) -> Self {
         /// The maximum number of shown ranges that fit a header.
         const MOST_SHOWN: usize = 4;
-        let order = &cx.core.order;
+        let order = cx.order();
         let (at, mut time, line) = (order.now(), order.time(), line.clone().clipped());
         let concerns = |past: &&Past| (past.rank == to || to == cx.me()) && !time.covers(past.rank, past.upto);
         let mut shown: Vec<_> = check.shown.iter().filter(concerns).cloned().collect();
@@ -111,8 +111,8 @@ impl VectorCore {
         let found = check.shadow.access(&by, &access, ranges);
         let party = Party { rank: from, kind, scope, line: stamp.line.clone(), opened: stamp.opened.clone() };
         let raced = |place| Raced::Element(own.start + place);
-        let strict = cx.core.modes.strict;
-        found.report(&party, (&cx.frame.name, owner), strict, raced).inspect_err(|race| cx.fail(race.clone()))
+        let strict = cx.is_strict();
+        found.report(&party, (cx.name(), owner), strict, raced).inspect_err(|race| cx.fail(race.clone()))
     }
 
     /// Notes an access of this rank's program to its own block.

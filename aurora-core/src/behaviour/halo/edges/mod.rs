@@ -190,7 +190,7 @@ impl Edges {
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
         cx.sound()?;
-        let at = cx.core.modes.check.then(|| cx.core.order.now());
+        let at = cx.checks().then(|| cx.order().now());
         if at.is_some() {
             // A race goes to all ranks: neighbours wait for these edges.
             let sent = self.halos.get(&epoch).map_or(Vec::new(), |halo| halo.sends());
@@ -200,7 +200,7 @@ impl Edges {
         self.current = epoch;
         let halo = self.halos.get_mut(&epoch).expect("it was entered and has not ended");
         let element = core.block().element;
-        let begun = core.block_mut().read(|block| halo.begin((number, at.is_none()), block, element, cx.out));
+        let begun = core.block_mut().read(|block| halo.begin((number, at.is_none()), block, element, cx.outbox()));
         match begun.expect("a guard that exchanges edges does not hold the block") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {

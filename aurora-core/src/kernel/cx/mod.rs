@@ -1,14 +1,16 @@
+//! The calling object's way to its rank's kernel.
+
+mod inside;
+
 use crate::Error;
 use crate::Site;
-use crate::ids::{CallId, ObjectId};
+use crate::error::ObjectName;
+use crate::ids::CallId;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::to_object;
 use crate::kernel::{Core, Reason};
-use crate::memory::Shortage;
 use crate::object::{Call, Frame, Loan, Malformed};
-use crate::race::Time;
 use crate::stats::Kind;
-use crate::window::Window;
 use aurora_net::{Buffer, Doorbell, Outbox, Payload, Rank, Source};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -57,9 +59,9 @@ pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
 
 /// The functions of the kernel that an object may use during a call of the kernel.
 pub struct Cx<'a> {
-    pub(crate) core: &'a mut Core,
-    pub(crate) frame: &'a mut Frame,
-    pub(crate) out: &'a mut Outbox,
+    pub(super) core: &'a mut Core,
+    pub(super) frame: &'a mut Frame,
+    pub(super) out: &'a mut Outbox,
 }
 
 impl std::fmt::Debug for Cx<'_> {
@@ -79,6 +81,21 @@ impl Cx<'_> {
         self.core.size
     }
 
+    /// Returns the name of the object, and the line that has made it.
+    pub fn name(&self) -> &ObjectName {
+        &self.frame.name
+    }
+
+    /// Returns the line that has made the object.
+    pub fn made_at(&self) -> &Site {
+        &self.frame.name.made_at
+    }
+
+    /// True in checking mode (`AURORA_CHECK=1`): the library looks for races.
+    pub fn checks(&self) -> bool {
+        self.core.modes.check
+    }
+
     /// Returns the present time.
     pub fn now(&self) -> Instant {
         self.core.clock.now()
@@ -87,10 +104,6 @@ impl Cx<'_> {
     /// Returns all ranks except this one, the next rank first.
     pub fn others(&self) -> impl Iterator<Item = Rank> + use<> {
         self.core.me.others(self.core.size)
-    }
-
-    pub(crate) fn id(&self) -> ObjectId {
-        self.frame.id
     }
 
     /// Returns the error that has ended the object, if any.
@@ -119,8 +132,8 @@ impl Cx<'_> {
     }
 
     /// Sends a request to the object on a rank, this one or another. The answer comes to
-    /// [`reply`](super::SharedObject::reply). A call of the program that waits for an answer uses
-    /// [`Shared::ask`](super::Shared::ask).
+    /// [`reply`](crate::object::SharedObject::reply). A call of the program that waits for an answer uses
+    /// [`Shared::ask`](crate::object::Shared::ask).
     pub fn ask(&mut self, to: Rank, request: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) -> CallId {
         let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
         self.ask_as(asking, request, payload).unwrap_or_else(|error| {
@@ -139,18 +152,6 @@ impl Cx<'_> {
         self.core.give_up(id);
     }
 
-    /// As `ask`, with all options. An answer that the program waits for is taken with [`Core::take_reply`].
-    pub(crate) fn ask_as(
-        &mut self,
-        asking: Asking<'_>,
-        request: &impl Serialize,
-        payload: impl Into<Payload>,
-    ) -> Result<CallId, Error> {
-        self.existing(asking.to)?;
-        let asked = self.core.ask(self.frame.id, asking, request, payload.into(), self.out);
-        asked.map_err(|bad| self.error(bad))
-    }
-
     /// Wakes rank `to` for the messages that were sent to it [lazily](How::lazy), before the calling thread sleeps.
     pub fn nudge(&mut self, to: Rank) {
         self.out.nudge(to);
@@ -161,8 +162,8 @@ impl Cx<'_> {
         self.out.buffer(to, len)
     }
 
-    /// Watches a descriptor, for threads and devices of the object's own: [`ready`](super::SharedObject::ready) is
-    /// called while it is readable. It should be non-blocking.
+    /// Watches a descriptor, for threads and devices of the object's own:
+    /// [`ready`](crate::object::SharedObject::ready) is called while it is readable. It should be non-blocking.
     ///
     /// # Errors
     /// [`Error::Object`] if Linux cannot watch it, or has reached a limit.
@@ -172,7 +173,8 @@ impl Cx<'_> {
         Ok(source)
     }
 
-    /// Makes a doorbell that any thread of this process may ring: then [`ready`](super::SharedObject::ready) is called.
+    /// Makes a doorbell that any thread of this process may ring: then
+    /// [`ready`](crate::object::SharedObject::ready) is called.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).
@@ -200,7 +202,7 @@ impl Cx<'_> {
     }
 
     /// Returns `len` bytes of the object's memory as a payload. The transport reads them with
-    /// [`read`](super::SharedObject::read) until it calls [`released`](super::SharedObject::released).
+    /// [`read`](crate::object::SharedObject::read) until it calls [`released`](crate::object::SharedObject::released).
     pub fn lent(&self, loan: Loan, len: usize) -> Payload {
         Payload::Lent { token: loan.token(self.frame.id), len }
     }
@@ -217,75 +219,13 @@ impl Cx<'_> {
         }
     }
 
-    /// Makes the object faulty on this rank alone. False if it was faulty already.
-    pub(crate) fn note_fault(&mut self, error: &Error) -> bool {
-        if self.frame.fault.is_some() {
-            return false;
-        }
-        self.frame.fault = Some(error.clone());
-        self.frame.is_failing = true;
-        self.core.watch.progress();
-        true
-    }
-
-    /// The rank has panicked in `behaviour`, opened at this line: the object may be half changed. Returns its fault.
-    pub(crate) fn poison(&mut self, behaviour: &str, opened: Option<Site>) -> Error {
-        let object = self.frame.name.clone();
-        let opened = opened.unwrap_or_else(|| object.made_at.clone());
-        let error = Error::Poisoned { rank: self.core.me, behaviour: behaviour.into(), object, opened };
-        self.fail(error.clone());
-        error
-    }
-
     /// Fails the job, on all ranks.
     pub fn fail_job(&mut self, error: Error) {
         self.core.fail_job(error, self.out);
     }
 
-    /// Checking mode: the time of this rank's accesses so far, for ranks whose accesses come after them.
-    pub(crate) fn release(&mut self) -> Option<Time> {
-        self.core.modes.check.then(|| self.core.order.release().short())
-    }
-
     /// Keeps an error for the end of `run`, unless a call has returned it to the program.
     pub fn defer(&mut self, error: Error) {
         self.core.defer(self.frame.id, error);
-    }
-
-    /// Fails if a forgotten guard forbids this use of a part of the object, for writing if `mutable`. While a guard
-    /// is in scope, the borrow checker prevents such a use.
-    pub(crate) fn usable(&mut self, mutable: bool, window: Window) -> Result<(), Error> {
-        let forgotten = self.frame.open.iter().find(|guard| guard.forbids(mutable, window));
-        if let Some(guard) = forgotten
-            && self.is_sound()
-        {
-            let leak = self.frame.leak(self.core.me, guard);
-            self.fail(leak);
-        }
-        self.sound()
-    }
-
-    /// Checks that this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If it may
-    /// not, the object fails.
-    pub(crate) fn admit_copy(
-        &mut self,
-        purpose: &str,
-        (bytes, untaken): (usize, usize),
-        site: &Site,
-    ) -> Result<(), Error> {
-        self.core.budget.admit(bytes, untaken).map_err(|limit| {
-            let (rank, object) = (self.core.me, Box::new(self.frame.name.clone()));
-            let (purpose, site) = (purpose.into(), site.clone());
-            let error = Error::CacheLimit { rank, purpose, object, asked: bytes, limit, site };
-            self.fail(error.clone());
-            error
-        })
-    }
-
-    /// There is no memory for `purpose` on this rank: the object is faulty on all ranks.
-    pub(crate) fn no_memory(&mut self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
-        let error = shortage.error(self.core.me, purpose, self.frame.name.clone(), site);
-        self.fail(error.clone());
-        error
     }
 }
