@@ -318,15 +318,21 @@ fn the_program_of_the_readme_is_an_example() {
     }
 }
 
-/// A short example is easy to read. The example of a new shared object is longer.
+/// A short example is easy to read. The examples of new shared objects are longer.
 #[test]
 fn examples_of_the_library_are_short() {
     let files = tree::rust_files(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the sources can be read");
     let examples: Vec<_> = files.iter().filter(|file| file.path.starts_with("aurora-core/examples/")).collect();
     assert!(examples.len() > 10, "{} examples", examples.len());
-    for file in examples.iter().filter(|file| !file.path.ends_with("/queue.rs")) {
+    for file in examples {
+        let name = file.path.rsplit('/').next();
+        let most = match name {
+            Some("counting_map.rs") => 200,
+            Some("queue.rs") => 120,
+            _ => 59,
+        };
         let lines = file.text.lines().count();
-        assert!(lines < 60, "{}: {lines} lines", file.path);
+        assert!(lines <= most, "{}: {lines} lines", file.path);
     }
 }
 

@@ -97,7 +97,7 @@ mod race;
 mod registry;
 mod run;
 mod scalar;
-mod scope;
+pub mod scope;
 mod site;
 mod stats;
 mod trace;

@@ -57,8 +57,9 @@ impl Hasher for Bits {
 pub struct OpId(TypeKey);
 
 impl OpId {
+    /// The number of operation `O`.
     #[inline]
-    pub(crate) fn of<O: 'static>() -> Self {
+    pub fn of<O: 'static>() -> Self {
         OpId(TypeKey::of::<O>())
     }
 }

@@ -96,7 +96,7 @@ pub use rank::Rank;
 pub use route::{Route, Transport};
 pub use shm::{
     BarrierEntry, BarrierMemory, BarrierState, LetterCount, MailboxReceiver, MailboxSender, Node, NodeBarrier, Segment,
-    SharedBuffer, SharedView,
+    SharedBuffer, SharedView, Words,
 };
 pub use source::{Doorbell, Source};
 pub use traffic::Traffic;

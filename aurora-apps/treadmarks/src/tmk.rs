@@ -98,7 +98,7 @@ impl Tmk {
     /// The errors of [`World::share`]; `Mismatch` if the limits of ranks differ.
     #[track_caller]
     pub fn with_history(world: &World, bytes: usize) -> Result<Self> {
-        let node = |making: &Making| Ok(Node::new(making.rank, making.size, bytes));
+        let node = |making: &Making<'_>| Ok(Node::new(making.rank, making.size, bytes));
         let shared = world.share(Plan::new("TreadMarks", &bytes), node)?;
         let inner = Inner {
             shared,

@@ -33,7 +33,7 @@ pub use slice::{Slice, SliceMut};
 use crate::element::Element;
 use crate::error::Result;
 use crate::memory::Shortage;
-use crate::object::Guard;
+use crate::object::GuardId;
 use crate::vector::{GVector, Taken};
 use crate::window::Window;
 use crate::{Error, Site};
@@ -123,7 +123,7 @@ pub struct Scope<'v, B: Behaviour> {
     pub(crate) site: Site,
     pub(crate) state: B,
     /// `None` after the end of the scope.
-    guard: Option<Guard>,
+    guard: Option<GuardId>,
     not_send: PhantomData<*const B>,
 }
 
@@ -151,7 +151,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     }
 
     /// A scope whose guard is registered.
-    fn new((vector, window, site): (&'v GVector<B::Element>, Window, Site), state: B, guard: Guard) -> Self {
+    fn new((vector, window, site): (&'v GVector<B::Element>, Window, Site), state: B, guard: GuardId) -> Self {
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard: Some(guard), not_send: PhantomData }
     }

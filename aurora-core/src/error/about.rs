@@ -1,6 +1,7 @@
 //! Constructors for shared objects of other crates, and the kernel's questions about an error.
 
 use super::{Claim, Error, ObjectName};
+use crate::Site;
 use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 
@@ -8,6 +9,14 @@ impl Error {
     /// A disagreement of two ranks about a [shared object](crate::object) of your own.
     pub fn mismatch(first: Claim, second: Claim) -> Self {
         Error::Mismatch { first: Box::new(first), second: Box::new(second) }
+    }
+
+    /// Adds the line of the call to an error about a value, because an owner does not know it.
+    pub(crate) fn at_line(self, site: &Site) -> Self {
+        match self {
+            Error::Value { value, cause, .. } => Error::Value { value, cause, site: site.clone() },
+            other => other,
+        }
     }
 
     /// An error of a [shared object](crate::object) of your own. Programs recognise it by `name`. Its text is the

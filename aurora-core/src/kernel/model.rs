@@ -16,7 +16,7 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
-use crate::object::{Cx, Guard};
+use crate::object::{Cx, GuardId};
 use crate::registry::part;
 use crate::scope::{Entered, Opening, Rule, ScopeMessage, Served};
 use crate::stats::Kind;
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    fn open(&self, behaviour: &'static str, how: (bool, bool)) -> Guard {
+    fn open(&self, behaviour: &'static str, how: (bool, bool)) -> GuardId {
         self.on(|object, cx| {
             let guard = cx.open_guard((behaviour, &self.site), how, Window::WHOLE);
             object.core().refresh_permit(cx);
@@ -97,7 +97,7 @@ impl Node {
         })
     }
 
-    fn close(&self, guard: Guard) {
+    fn close(&self, guard: GuardId) {
         self.on(|object, cx| {
             cx.close_guard(guard, false);
             object.core().retry();

@@ -8,6 +8,7 @@ use aurora_net::Received;
 
 /// A request whose answer a thread waits for. Dropping it gives the request up: its answer is discarded.
 #[must_use = "a request that is not kept is given up"]
+#[derive(Debug)]
 pub(crate) struct Asked<'l> {
     link: &'l Link,
     call: Option<CallId>,
@@ -16,6 +17,12 @@ pub(crate) struct Asked<'l> {
 impl<'l> Asked<'l> {
     pub(crate) fn new(link: &'l Link, call: CallId) -> Self {
         Asked { link, call: Some(call) }
+    }
+
+    /// Waits for the answer. `action`: the call of the program, and its kind.
+    pub(crate) fn answer(self, action: (&'static str, Kind), site: &Site) -> Result<Vec<u8>> {
+        let link = self.link;
+        link.answer(self.hand_over(), action, site).map_err(|error| error.at_line(site))
     }
 
     /// Hands the request over to another waiter.

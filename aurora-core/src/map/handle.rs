@@ -2,22 +2,17 @@
 
 use super::code::{self, Fault};
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
-use super::message::{Asked, Request};
-use super::part::Part;
+use super::message::Request;
+use super::part::{Map, Own};
 use crate::encoding::cannot_travel;
 use crate::error::{A_CALL, ObjectName, Result};
-use crate::ids::CallId;
-use crate::kernel::asking::{Asking, When};
+use crate::kernel::Core;
 use crate::kernel::message::malformed;
-use crate::kernel::{Core, Reason};
-use crate::object::{Cx, How, Plan, Shared};
+use crate::object::{Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::ops::{self, Op, OpId};
-use crate::race::Origin;
-use crate::scope::ScopeWait;
-use crate::stats::Kind;
-use crate::window::Window;
-use crate::{Error, Site, World, digest};
+use crate::scope::Scoped;
+use crate::{Error, Site, World};
 use aurora_net::Rank;
 use std::marker::PhantomData;
 
@@ -61,7 +56,7 @@ use std::marker::PhantomData;
 /// A panic in a key's `Hash` or `Eq`, in an operation, or in a type's serde code poisons the map on all ranks, also if
 /// it happens on the rank that makes the call. [`gather_to`](GMap::gather_to) still ends on all ranks.
 pub struct GMap<K: MapKey, V: MapValue> {
-    pub(super) shared: Shared<Part<K, V>>,
+    pub(super) shared: Shared<Map<K, V>>,
     /// The map stays on the thread that runs the rank's program.
     types: PhantomData<*const (K, V)>,
 }
@@ -86,7 +81,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let site = Site::here();
         let what = format!("GMap<{}, {}>", short::<K>(), short::<V>());
         let mut plan = Plan::at(what, &("GMap", TypeKey::of::<K>(), TypeKey::of::<V>()), site);
-        let part = |core: &Core| Part::new((core.me, core.size), core.modes.check);
+        let part = |core: &Core| Scoped::new(Own::new(), (core.me, core.size), core.modes.check);
         let shared = Shared::construct(world.link().of_next_object(), &mut plan, part)?;
         Ok(GMap { shared, types: PhantomData })
     }
@@ -134,7 +129,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();
         self.call(|| {
-            let (owner, answer) = self.look(Request::Get { keys: 1 }, key, "get", &site)?;
+            let (owner, answer) = self.request(Request::Get { keys: 1 }, key, None, "get", &site)?;
             self.found(owner, &answer, &site)
         })
     }
@@ -158,7 +153,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn contains(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<bool> {
         let site = Site::here();
         self.call(|| {
-            let (owner, answer) = self.look(Request::Contains { keys: 1 }, key, "contains", &site)?;
+            let (owner, answer) = self.request(Request::Contains { keys: 1 }, key, None, "contains", &site)?;
             code::read_flag(&mut &answer[..]).map_err(|_| malformed(owner))
         })
     }
@@ -185,7 +180,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>> {
         let site = Site::here();
         self.call(|| {
-            let (owner, answer) = self.write(Request::Insert, &key, Some(&value), "insert", &site)?;
+            let (owner, answer) = self.request(Request::Insert, &key, Some(&value), "insert", &site)?;
             self.found(owner, &answer, &site)
         })
     }
@@ -209,7 +204,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn remove(&mut self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();
         self.call(|| {
-            let (owner, answer) = self.write(Request::Remove, key, None, "remove", &site)?;
+            let (owner, answer) = self.request(Request::Remove, key, None, "remove", &site)?;
             self.found(owner, &answer, &site)
         })
     }
@@ -240,7 +235,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         ops::stateless(op);
         let site = Site::here();
         let request = Request::Update(OpId::of::<O>());
-        match self.call(|| self.write(request, key, Some(&operand), "update", &site)) {
+        match self.call(|| self.request(request, key, Some(&operand), "update", &site)) {
             Err(Error::UnknownOp { object, .. }) => Err(Error::UnknownOp { op: short::<O>().into(), object, site }),
             answer => answer.map(drop),
         }
@@ -255,22 +250,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         self.shared.poisoned_by_panics((A_CALL, None), call)
     }
 
-    /// A request that changes nothing: it may be repeated by a rank that polls. Returns the answer of the key's owner.
-    fn look(
-        &self,
-        request: Request,
-        key: &(impl Lookup<K> + ?Sized),
-        action: &'static str,
-        site: &Site,
-    ) -> Result<(Rank, Vec<u8>)> {
-        let (owner, sought) = self.seek(key, site)?;
-        let look = || self.ask(owner, request, sought.clone(), action, site);
-        let found = |answer: &Vec<u8>| Some(digest::of(answer));
-        let answer = self.shared.look_at((self.shared.id(), action, site), || digest::of(&sought), look, found)?;
-        Ok((owner, answer))
-    }
-
-    fn write(
+    /// A request about a key, and its new value. Returns the key's owner, and its answer.
+    fn request(
         &self,
         request: Request,
         key: &(impl Lookup<K> + ?Sized),
@@ -278,12 +259,11 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         action: &'static str,
         site: &Site,
     ) -> Result<(Rank, Vec<u8>)> {
-        self.shared.no_look();
         let (owner, mut payload) = self.seek(key, site)?;
         if let Some(value) = value {
             code::write(value, &mut payload).map_err(|cause| cannot_travel::<V>(&cause, site))?;
         }
-        Ok((owner, self.ask(owner, request, payload, action, site)?))
+        Ok((owner, self.shared.request_at(owner, action, request, payload, site)?))
     }
 
     /// The owner of a key, and the payload that names the key there.
@@ -304,59 +284,6 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub(super) fn read_found(&self, answer: &mut &[u8], owner: Rank, site: &Site) -> Result<Option<V>> {
         let is_there = code::read_flag(answer).map_err(|_| malformed(owner))?;
         is_there.then(|| read::<V>(answer, owner, site)).transpose()
-    }
-
-    /// Sends a request to an owner, which serves it after the scopes that this rank has entered before.
-    pub(super) fn ask(
-        &self,
-        owner: Rank,
-        request: Request,
-        payload: Vec<u8>,
-        action: &'static str,
-        site: &Site,
-    ) -> Result<Vec<u8>> {
-        if owner == self.shared.me {
-            let serve = |part: &mut Part<K, V>, cx: &mut Cx<'_>| part.serve_own(request, &payload, site, cx);
-            return self.shared.wait_on(ScopeWait::Settle, site, serve).map_err(|error| at_line(error, site));
-        }
-        let _call = self.shared.call(action);
-        let call = self.send_request(owner, request, payload, action, site)?;
-        self.answer(call, action, site)
-    }
-
-    pub(super) fn send_request(
-        &self,
-        owner: Rank,
-        request: Request,
-        payload: Vec<u8>,
-        action: &'static str,
-        site: &Site,
-    ) -> Result<CallId> {
-        if self.shared.modes.check {
-            // As the owner does: the next accesses of this rank are ordered after earlier scopes.
-            self.shared.wait_on(ScopeWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
-        }
-        let reason = Reason::new(action, Kind::Access, site);
-        self.shared.on(site, |part, cx| {
-            cx.usable(request.writes(), Window::WHOLE)?;
-            let how = How::default().on(&reason);
-            let asking = Asking { to: owner, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            let origin = part.check.is_some().then(|| Box::new(Origin::here(site, cx.order())));
-            cx.ask_as(asking, &Asked { epoch: part.scopes.ledger.epoch, request, origin }, payload)
-        })
-    }
-
-    /// Waits for the answer to a request.
-    pub(super) fn answer(&self, call: CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        self.shared.answer(call, (action, Kind::Access), site).map_err(|error| at_line(error, site))
-    }
-}
-
-/// Adds the line of the call to an error, because an owner does not know it.
-fn at_line(error: Error, site: &Site) -> Error {
-    match error {
-        Error::Value { value, cause, .. } => Error::Value { value, cause, site: site.clone() },
-        other => other,
     }
 }
 

@@ -1,15 +1,14 @@
 //! Messages that only another build sends: all ranks get an error, no kernel panics, and none takes memory for them.
 
 use super::key::{hash_of, owner_of};
-use super::message::{Asked, MapBatch, Request};
-use super::part::Part;
+use super::message::{MapBatch, Request};
+use super::part::{Map, Own};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::message::{self, to_object};
 use crate::race::{Clock, Origin};
-use crate::scope::{Opening, Rule, ScopeMessage, Served};
-use crate::stats::Kind;
+use crate::scope::{Opening, PartBatch, ScopeMessage, Scoped, Served, Stamped};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Handler, Outbox, Rank, Received};
@@ -17,7 +16,8 @@ use proptest::prelude::*;
 
 const OBJECT: ObjectId = ObjectId(1);
 
-type Words = Part<String, u64>;
+type Words = Map<String, u64>;
+type Batch = PartBatch<MapBatch<String, u64>>;
 
 /// Rank 0 of two with a map, in which a scope is open.
 fn rank() -> (Kernel, Outbox) {
@@ -28,14 +28,14 @@ fn rank() -> (Kernel, Outbox) {
 fn rank_that(checks: bool) -> (Kernel, Outbox) {
     let (mut kernel, mut out) = (Kernel::new(Rank::new(0), 2, None), Outbox::default());
     let name = ObjectName { what: "GMap<String, u64>".into(), made_at: Site::here() };
-    kernel.add(OBJECT, name, Words::new((Rank::new(0), 2), checks));
-    let entered = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| part.enter(opening(), cx));
+    kernel.add(OBJECT, name, Scoped::new(Own::<String, u64>::new(), (Rank::new(0), 2), checks));
+    let entered = kernel.with(OBJECT, &mut out, |words: &mut Words, cx| words.enter(opening(), cx));
     entered.expect("it lives").expect("nothing else is open");
     (kernel, out)
 }
 
 fn opening() -> Opening {
-    Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &Site::here())
+    Opening::writes("ReleaseC")
 }
 
 /// The fault of the job, and the number of entries, after a message.
@@ -43,14 +43,20 @@ fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
     let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
     assert_eq!(kernel.core.fault.is_some(), out.drain().next().is_some(), "the other rank is told, of a fault alone");
-    let len = kernel.with(OBJECT, &mut out, |part: &mut Words, _| part.own.as_ref().map_or(0, |own| own.len()));
+    let len =
+        kernel.with(OBJECT, &mut out, |words: &mut Words, _| words.part.entries.as_ref().map_or(0, |own| own.len()));
     (kernel.core.fault.clone(), len.expect("it lives"))
 }
 
 /// The end of a scope with `writes` writes of the word.
 fn batch(writes: u64) -> Vec<u8> {
-    let last = Some(MapBatch::Writes { hashes: hash_of(&word()).wrapping_mul(writes) });
+    let last = Some(writes_of(hash_of(&word()).wrapping_mul(writes)));
     to_object(OBJECT, &ScopeMessage::End { epoch: 1, opening: opening(), batches: 1, last, time: None }).expect("short")
+}
+
+/// A batch of keys with this sum of hashes.
+fn writes_of(hashes: u64) -> Batch {
+    PartBatch::Writes(MapBatch { hashes, done: 0, own: None })
 }
 
 /// A word that rank 0 owns.
@@ -99,13 +105,10 @@ fn a_batch_of_other_keys() {
 fn a_header_that_is_none() {
     let part = opening().of(Window::of(&(0..3), 10));
     let headers = [
+        to_object(OBJECT, &ScopeMessage::Batch { epoch: 1, seq: 0, opening: part.clone(), batch: writes_of(0) }),
         to_object(
             OBJECT,
-            &ScopeMessage::Batch { epoch: 1, seq: 0, opening: part.clone(), batch: MapBatch::Writes { hashes: 0 } },
-        ),
-        to_object(
-            OBJECT,
-            &ScopeMessage::<MapBatch>::End { epoch: 1, opening: part.clone(), batches: 0, last: None, time: None },
+            &ScopeMessage::<Batch>::End { epoch: 1, opening: part.clone(), batches: 0, last: None, time: None },
         ),
         to_object(OBJECT, &77u8),
         message::request(OBJECT, CallId(1), false, &77u8),
@@ -118,13 +121,7 @@ fn a_header_that_is_none() {
     // A batch that comes with an end is counted there.
     let none = to_object(
         OBJECT,
-        &ScopeMessage::End {
-            epoch: 1,
-            opening: opening(),
-            batches: 0,
-            last: Some(MapBatch::Writes { hashes: 0 }),
-            time: None,
-        },
+        &ScopeMessage::End { epoch: 1, opening: opening(), batches: 0, last: Some(writes_of(0)), time: None },
     )
     .expect("short");
     assert!(matches!(after(&none, write(1)), (Some(Error::Start(_)), 0)));
@@ -143,14 +140,14 @@ fn a_request_that_is_none() {
         // The last has bytes behind the key.
         for payload in [vec![], vec![255; 20], sought(&[])[..10].to_vec(), sought(&[7; 20])] {
             let (mut kernel, mut out) = rank();
-            let asked = Asked { epoch: 0, request, origin: None };
+            let asked = Stamped { epoch: 0, request, origin: None };
             let header = message::request(OBJECT, CallId(1), false, &asked).expect("short");
             kernel.deliver(Rank::new(1), &header, Received::Bytes(payload), &mut out);
             assert!(kernel.core.fault.is_none() && kernel.objects[&OBJECT].frame.fault.is_none(), "{request:?}");
             assert!(out.drain().next().is_some(), "{request:?} is answered");
         }
     }
-    let asked = Asked { epoch: 0, request: Request::Scan { from: (u32::MAX, u32::MAX) }, origin: None };
+    let asked = Stamped { epoch: 0, request: Request::Scan { from: (u32::MAX, u32::MAX) }, origin: None };
     let header = message::request(OBJECT, CallId(1), false, &asked).expect("short");
     let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), &header, Received::Bytes(Vec::new()), &mut out);
@@ -174,8 +171,7 @@ fn notes(number: u32, is_put: bool, last: u32) -> Vec<u8> {
 /// A rank decodes notes of checking mode also if it does not check.
 #[test]
 fn notes_that_are_none() {
-    let header =
-        to_object(OBJECT, &ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: MapBatch::Notes });
+    let header = to_object(OBJECT, &ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: Batch::Notes });
     let header = header.expect("short");
     let whole = notes(0, true, 0);
     let fine = [whole.clone(), notes(0, true, u32::MAX), vec![0, 0]];
@@ -200,26 +196,23 @@ fn messages() -> Vec<(Vec<u8>, Vec<u8>)> {
     let origin = || Some(Box::new(Origin::here(&Site::here(), &Clock::new(Rank::new(1)))));
     let (key, entry) = (|| sought(&[]), || sought(&7u64.to_le_bytes()));
     let request = |request| {
-        let header = message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request, origin: origin() });
+        let header = message::request(OBJECT, CallId(1), false, &Stamped { epoch: 0, request, origin: origin() });
         header.expect("short")
     };
     let of_scope = |message| to_object(OBJECT, &message).expect("short");
     vec![
+        (of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: writes_of(hashes) }), write(1)),
         (
-            of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: MapBatch::Writes { hashes } }),
-            write(1),
-        ),
-        (
-            of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: MapBatch::Notes }),
+            of_scope(ScopeMessage::Batch { epoch: 1, seq: 0, opening: opening(), batch: Batch::Notes }),
             notes(0, true, 3),
         ),
-        (of_scope(ScopeMessage::BatchDone), Vec::new()),
+        (of_scope(ScopeMessage::<Batch>::BatchDone), Vec::new()),
         (
             of_scope(ScopeMessage::End {
                 epoch: 1,
                 opening: opening(),
                 batches: 1,
-                last: Some(MapBatch::Writes { hashes }),
+                last: Some(writes_of(hashes)),
                 time,
             }),
             write(1),
@@ -292,8 +285,8 @@ proptest! {
 fn fault_after(checks: bool, header: &[u8], payload: Vec<u8>) -> Option<Error> {
     let (mut kernel, mut out) = rank_that(checks);
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
-    let of_map = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| {
-        let _ = part.scopes.poll_settled((Window::WHOLE, 1), cx);
+    let of_map = kernel.with(OBJECT, &mut out, |words: &mut Words, cx| {
+        let _ = words.scopes.poll_settled((Window::WHOLE, 1), cx);
         cx.sound().err()
     });
     kernel.core.fault.clone().or(of_map.expect("it lives"))

@@ -8,7 +8,6 @@ use crate::Site;
 use crate::encoding::cannot_travel;
 use crate::error::Result;
 use crate::kernel::message::malformed;
-use crate::link::Asked;
 use aurora_net::Rank;
 
 /// The maximum number of keys of a request.
@@ -20,6 +19,8 @@ const ACTION: &str = "get_many";
 struct Wanted<'k, Q: ?Sized> {
     /// The keys, and their positions in the result.
     keys: Vec<(usize, &'k Q)>,
+    /// The number of keys in the last request.
+    asked: usize,
     /// The number of answered keys.
     done: usize,
 }
@@ -58,69 +59,37 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     where
         Q: Lookup<K> + ?Sized + 'k,
     {
-        self.shared.no_look();
-        let mut wanted: Vec<_> = (0..self.shared.size).map(|_| Wanted { keys: Vec::new(), done: 0 }).collect();
+        let mut wanted: Vec<_> =
+            (0..self.shared.size).map(|_| Wanted { keys: Vec::new(), asked: 0, done: 0 }).collect();
         let mut len = 0;
         for key in keys {
             wanted[self.owner(key).index()].keys.push((len, key));
             len += 1;
         }
         let mut values: Vec<_> = (0..len).map(|_| None).collect();
-        let me = self.shared.me;
-        let others = || me.others(self.shared.size);
-        let mut under_way: Vec<_> = wanted.iter().map(|_| None).collect();
-        for owner in others() {
-            under_way[owner.index()] = self.ask_more(owner, &wanted[owner.index()], site)?;
-        }
-        let own = &mut wanted[me.index()];
-        while own.done < own.keys.len() {
-            let (keys, payload) = own.next(site)?;
-            let answer = self.ask(me, Request::Get { keys }, payload, ACTION, site)?;
-            self.take(me, own, (keys, &answer), &mut values, site)?;
-        }
-        while under_way.iter().any(Option::is_some) {
-            for owner in others() {
-                let Some((keys, asked)) = under_way[owner.index()].take() else {
-                    continue;
-                };
-                let _call = self.shared.bulk_call(ACTION);
-                let answer = self.answer(asked.hand_over(), ACTION, site)?;
-                let wanted = &mut wanted[owner.index()];
-                self.take(owner, wanted, (keys, &answer), &mut values, site)?;
-                under_way[owner.index()] = self.ask_more(owner, wanted, site)?;
+        let next = |owner: Rank, answer: Option<Vec<u8>>| {
+            let wanted = &mut wanted[owner.index()];
+            if let Some(answer) = answer {
+                self.take(owner, wanted, &answer, &mut values, site)?;
             }
-        }
+            wanted.next(site)
+        };
+        self.shared.request_each_at(ACTION, next, site)?;
         Ok(values)
     }
 
-    /// Requests the next keys of an owner, if there are any. Returns their number.
-    fn ask_more<Q: Lookup<K> + ?Sized>(
-        &self,
-        owner: Rank,
-        wanted: &Wanted<'_, Q>,
-        site: &Site,
-    ) -> Result<Option<(u32, Asked<'_>)>> {
-        if wanted.done == wanted.keys.len() {
-            return Ok(None);
-        }
-        let _call = self.shared.bulk_call(ACTION);
-        let (keys, payload) = wanted.next(site)?;
-        let call = self.send_request(owner, Request::Get { keys }, payload, ACTION, site)?;
-        Ok(Some((keys, Asked::new(&self.shared, call))))
-    }
-
-    /// Puts an answer, about the first of the `asked` keys, into the result.
+    /// Puts an answer, about the first of the keys of the last request, into the result.
     fn take<Q: ?Sized>(
         &self,
         owner: Rank,
         wanted: &mut Wanted<'_, Q>,
-        (asked, mut answer): (u32, &[u8]),
+        mut answer: &[u8],
         values: &mut [Option<V>],
         site: &Site,
     ) -> Result<()> {
         let before = wanted.done;
         while !answer.is_empty() {
-            if wanted.done - before == asked as usize {
+            if wanted.done - before == wanted.asked {
                 return Err(malformed(owner));
             }
             values[wanted.keys[wanted.done].0] = self.read_found(&mut answer, owner, site)?;
@@ -131,8 +100,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 }
 
 impl<Q: ?Sized> Wanted<'_, Q> {
-    /// The number of the next keys, and their encoding.
-    fn next<K: MapKey>(&self, site: &Site) -> Result<(u32, Vec<u8>)>
+    /// The request for the next keys, if there are any.
+    fn next<K: MapKey>(&mut self, site: &Site) -> Result<Option<(Request, Vec<u8>)>>
     where
         Q: Lookup<K>,
     {
@@ -145,6 +114,7 @@ impl<Q: ?Sized> Wanted<'_, Q> {
                 break;
             }
         }
-        Ok((keys, payload))
+        self.asked = keys as usize;
+        Ok((keys > 0).then_some((Request::Get { keys }, payload)))
     }
 }

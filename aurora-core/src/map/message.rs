@@ -1,27 +1,23 @@
 //! The messages and requests about a map: headers of transfers.
 
+use super::Pending;
 use super::entries::Place;
-use crate::ids::Epoch;
 use crate::ops::OpId;
-use crate::race::Origin;
 use serde::{Deserialize, Serialize};
+use std::vec::IntoIter;
 
 /// A batch of a scope of writes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) enum MapBatch {
-    /// Writes, and the sum of their keys' hashes.
-    Writes { hashes: u64 },
-    /// Checking mode: notes of the writes in the next batches.
-    Notes,
-}
-
-/// A one-sided request, and the last scope that its sender has entered before.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Asked {
-    pub(super) epoch: Epoch,
-    pub(super) request: Request,
-    /// Checking mode: the origin of the access.
-    pub(super) origin: Option<Box<Origin>>,
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(super) struct MapBatch<K, V> {
+    /// The sum of the keys' hashes at the sender, less the hashes here of the keys that are applied already.
+    pub(super) hashes: u64,
+    /// The bytes of the writes that are applied already.
+    #[serde(skip)]
+    pub(super) done: usize,
+    /// The writes of a rank to its own part.
+    #[serde(skip)]
+    pub(super) own: Option<IntoIter<Pending<K, V>>>,
 }
 
 /// A one-sided request to an owner.
@@ -43,8 +39,9 @@ pub(super) enum Request {
     Scan { from: Place },
 }
 
-impl Request {
-    pub(super) fn writes(self) -> bool {
-        matches!(self, Request::Insert | Request::Remove | Request::Update(_))
+impl<K, V> MapBatch<K, V> {
+    /// Writes of this rank to its own part.
+    pub(super) fn own(writes: Vec<Pending<K, V>>) -> Self {
+        MapBatch { hashes: 0, done: 0, own: Some(writes.into_iter()) }
     }
 }

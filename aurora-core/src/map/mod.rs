@@ -1,11 +1,10 @@
 //! The distributed hash map: its handle, a rank's part of it, and its scopes.
 
-mod allowance;
 mod buffer;
-mod check;
 mod code;
 mod entries;
 mod handle;
+mod held;
 #[cfg(test)]
 mod hostile;
 mod key;

@@ -1,14 +1,12 @@
 //! `OwnerComputes` of a map: each rank uses the entries that it owns, in place and without messages.
 
 use super::GMap;
-use super::check::Held;
 use super::entries::{Entries, MapIter, MapIterMut};
+use super::held::Held;
 use super::key::{MapKey, MapValue};
-use crate::Site;
+use super::part::{Map, Own};
 use crate::error::Result;
-use crate::object;
-use crate::scope::ScopeWait;
-use crate::window::Window;
+use crate::object::Guard;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -21,7 +19,7 @@ const NAME: &str = "OwnerComputes";
 /// [`MapEntries`](crate::MapEntries).
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let own = ...`"]
 pub struct MapOwnerComputes<'m, K: MapKey, V: MapValue> {
-    guard: Guard<'m, K, V>,
+    guard: Open<'m, K, V>,
     shown: Option<Arc<Entries<K, V>>>,
 }
 
@@ -29,15 +27,15 @@ pub struct MapOwnerComputes<'m, K: MapKey, V: MapValue> {
 /// [`MapEntries`](crate::MapEntries).
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let mut own = ...`"]
 pub struct MapOwnerComputesMut<'m, K: MapKey, V: MapValue> {
-    guard: Guard<'m, K, V>,
+    guard: Open<'m, K, V>,
     taken: Option<Entries<K, V>>,
 }
 
 /// The common state of both guards.
-struct Guard<'m, K: MapKey, V: MapValue> {
+struct Open<'m, K: MapKey, V: MapValue> {
     map: &'m GMap<K, V>,
-    site: Site,
-    registered: object::Guard,
+    /// `None` after its end.
+    guard: Option<Guard<'m, Map<K, V>>>,
     /// Checking mode: the entries that the program holds.
     held: Option<Held>,
 }
@@ -67,12 +65,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// ```
     #[track_caller]
     pub fn owner_computes(&self) -> Result<MapOwnerComputes<'_, K, V>> {
-        let site = Site::here();
-        let shown = self.shared.wait_on(ScopeWait::Settle, &site, |part, cx| match part.poll_usable(false, cx)? {
-            Ok(()) => part.own.clone().map(Ok),
-            Err(error) => Some(Err(error)),
-        })?;
-        Ok(MapOwnerComputes { guard: self.open_guard(site, false), shown: Some(shown) })
+        let (shown, guard) = self.shared.lend(NAME, false, |own| own.entries.clone())?;
+        Ok(MapOwnerComputes { guard: self.open_guard(guard), shown: Some(shown) })
     }
 
     /// Opens `OwnerComputes` for writing: the entries that this rank owns. Sends no message. While the guard lives,
@@ -102,14 +96,10 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// ```
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<MapOwnerComputesMut<'_, K, V>> {
-        let site = Site::here();
-        let taken = self.shared.wait_on(ScopeWait::Settle, &site, |part, cx| match part.poll_usable(true, cx)? {
-            Ok(()) => Some(Ok(part.own.take().and_then(Arc::into_inner))),
-            Err(error) => Some(Err(error)),
-        })?;
         // No other guard is open: a forgotten one is an error.
-        let taken = taken.expect("one guard that writes at a time");
-        let mut scope = MapOwnerComputesMut { guard: self.open_guard(site, true), taken: Some(taken) };
+        let take = |own: &mut Own<K, V>| own.entries.take().and_then(Arc::into_inner);
+        let (taken, guard) = self.shared.lend(NAME, true, take)?;
+        let mut scope = MapOwnerComputesMut { guard: self.open_guard(guard), taken: Some(taken) };
         // A type's serde code may panic here: then the scope ends and returns the entries.
         if let (Some(held), Some(taken)) = (&mut scope.guard.held, &scope.taken) {
             held.writes(taken);
@@ -117,18 +107,19 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(scope)
     }
 
-    fn open_guard(&self, site: Site, mutable: bool) -> Guard<'_, K, V> {
-        let (registered, held) = self.shared.tidy(|part, cx| {
-            (cx.open_guard((NAME, &site), (mutable, false), Window::WHOLE), Held::begin(part, &site, cx))
-        });
-        Guard { map: self, site, registered, held }
+    fn open_guard<'m>(&'m self, guard: Guard<'m, Map<K, V>>) -> Open<'m, K, V> {
+        let held = self.shared.tidy(|map, cx| Held::begin(map, guard.site(), cx));
+        Open { map: self, guard: Some(guard), held }
     }
 }
 
-impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
+impl<K: MapKey, V: MapValue> Open<'_, K, V> {
     /// Ends the scope. `taken` is given back.
     fn close(&mut self, taken: Option<Entries<K, V>>) {
-        let panicked = self.registered.is_broken_off();
+        let Some(guard) = self.guard.take() else {
+            return;
+        };
+        let panicked = guard.is_broken_off();
         let mut held = self.held.take().filter(|_| !panicked);
         // A type's serde code may panic.
         let compared = catch_unwind(AssertUnwindSafe(|| {
@@ -136,16 +127,14 @@ impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
                 held.compare(taken);
             }
         }));
-        let (registered, panicked) = (self.registered, panicked || compared.is_err());
-        self.map.shared.let_go(move |part, cx| {
+        let panicked = panicked || compared.is_err();
+        guard.close(panicked, move |map, cx| {
             if let Some(taken) = taken {
-                part.own = Some(Arc::new(taken));
+                map.part.entries = Some(Arc::new(taken));
             }
             if let Some(held) = held.filter(|_| !panicked) {
-                held.end(part, cx);
+                held.end(map, cx);
             }
-            cx.close_guard(registered, panicked);
-            part.scopes.has_changed = true;
         });
         if let Err(panic) = compared
             && !thread::panicking()
@@ -215,9 +204,12 @@ impl<K: MapKey, V: MapValue> Drop for MapOwnerComputesMut<'_, K, V> {
     }
 }
 
-impl<K: MapKey, V: MapValue> fmt::Debug for Guard<'_, K, V> {
+impl<K: MapKey, V: MapValue> fmt::Debug for Open<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{NAME} of {:?}, opened at {}", self.map, self.site)
+        match &self.guard {
+            Some(guard) => write!(f, "{NAME} of {:?}, opened at {}", self.map, guard.site()),
+            None => write!(f, "{NAME} of {:?}", self.map),
+        }
     }
 }
 

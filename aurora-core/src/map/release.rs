@@ -1,22 +1,18 @@
 //! `ReleaseC` of a map: writes of all ranks are buffered per owner, combined, and leave in batches.
 
 use super::buffer::{BATCH, NOWHERE, OWN_BATCH};
-use super::check::Noted;
 use super::entries::Pair;
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
 use super::message::MapBatch;
-use super::part::Part;
-use super::work::{MapWork, another_key};
+use super::part::Own;
+use super::work::another_key;
 use super::{Buffer, GMap, Pending, code};
 use crate::Site;
 use crate::behaviour::PutOnly;
 use crate::encoding::cannot_travel;
 use crate::error::Result;
-use crate::object::Guard;
 use crate::ops::{self, Op};
-use crate::scope::{self, Entered, Opening, Rule};
-use crate::stats::Kind;
-use crate::window::Window;
+use crate::scope::{OpenScope, Opening, SendBatch, Writes};
 use aurora_net::{Payload, Rank};
 use std::borrow::ToOwned;
 use std::marker::PhantomData;
@@ -39,27 +35,8 @@ const TOGETHER: usize = 32;
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let mut scope = ...`"]
 pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
     map: &'m GMap<K, V>,
-    scope: Entered,
-    buffer: Buffer<K, V>,
-    /// Checking mode: notes of the writes.
-    noted: Option<Noted>,
-    /// `None` after the end of the scope.
-    guard: Option<Guard>,
+    scope: OpenScope<'m, Own<K, V>, Unsent<K, V>>,
     operation: PhantomData<(*const (), O)>,
-}
-
-/// Encoded writes for one owner.
-#[derive(Clone, Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    /// The sum of their keys' hashes.
-    hashes: u64,
-}
-
-/// Writes that are not sent yet: by owners, less than a batch to each other owner, and all writes to this rank itself.
-struct Last<K, V> {
-    batches: Vec<Batch>,
-    own: Vec<Pending<K, V>>,
 }
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
@@ -87,8 +64,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// ```
     #[track_caller]
     pub fn release_c(&mut self) -> Result<MapReleaseC<'_, K, V>> {
-        let site = Site::here();
-        self.open(Opening::new(NAME, Kind::Flush, Rule::Ended, &site), site)
+        self.open(Opening::writes(NAME))
     }
 
     /// Collective. Opens a `ReleaseC` in which the value of a key can also be updated by operation `O`. Operands of
@@ -119,20 +95,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn release_c_with<O: Op<V>>(&mut self, op: O) -> Result<MapReleaseC<'_, K, V, O>> {
         ops::stateless(op);
         let site = Site::here();
-        self.shared.on(&site, |part, cx| {
-            let known = part.ops.add::<O>(O::apply);
+        self.shared.on(&site, |map, cx| {
+            let known = map.part.ops.add::<O>(O::apply);
             known.map(drop).map_err(|same| cx.same_number::<O>(same, &site))
         })?;
-        self.open(Opening::new(NAME, Kind::Flush, Rule::Ended, &site).with_op::<O>(), site)
+        self.open(Opening::writes(NAME).with_op::<O>())
     }
 
-    fn open<O>(&self, opening: Opening, site: Site) -> Result<MapReleaseC<'_, K, V, O>> {
-        let scope = self.shared.enter((NAME, opening), true, &site)?;
-        let guard = self.shared.tidy(|_, cx| cx.open_guard((NAME, &site), (true, true), Window::WHOLE));
-        let size = self.shared.size;
-        let buffer = Buffer::new(BUFFER.min(FIRST * size));
-        let noted = self.shared.modes.check.then(|| Noted::new(size));
-        Ok(MapReleaseC { map: self, scope, buffer, noted, guard: Some(guard), operation: PhantomData })
+    fn open<O>(&self, opening: Opening) -> Result<MapReleaseC<'_, K, V, O>> {
+        let (me, size, opened) = (self.shared.me, self.shared.size, opening.site.clone());
+        let unsent = Unsent { buffer: Buffer::new(BUFFER.min(FIRST * size)), me, size, opened };
+        Ok(MapReleaseC { map: self, scope: self.shared.open_scope(opening, unsent)?, operation: PhantomData })
     }
 }
 
@@ -161,10 +134,10 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Result<()> {
         let pair = Pair::new(key, value);
-        if let Some(noted) = &mut self.noted {
-            noted.note(self.map, pair.hash, (&pair.key, true), &Site::here());
+        if self.scope.checks() {
+            self.scope.wrote(owner_of(pair.hash, self.map.shared.size), &pair.key);
         }
-        let put = self.buffer.put(pair);
+        let put = self.scope.writes.buffer.put(pair);
         put.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))?;
         self.keep_room()
     }
@@ -231,16 +204,16 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         let mut together = Vec::with_capacity(TOGETHER);
         loop {
             let next = updates.by_ref().take(TOGETHER).map(|(key, operand)| (hash_of(key), key, operand));
-            together.extend(next.inspect(|(hash, ..)| self.buffer.prefetch(*hash)));
+            together.extend(next.inspect(|(hash, ..)| self.scope.writes.buffer.prefetch(*hash)));
             if together.is_empty() {
                 return Ok(());
             }
             let mut guesses = [NOWHERE; TOGETHER];
             for ((hash, ..), guess) in together.iter().zip(&mut guesses) {
-                *guess = self.buffer.guess(*hash);
+                *guess = self.scope.writes.buffer.guess(*hash);
             }
             for ((hash, ..), guess) in together.iter().zip(guesses) {
-                self.buffer.prefetch_key(*hash, guess);
+                self.scope.writes.buffer.prefetch_key(*hash, guess);
             }
             for ((hash, key, operand), guess) in together.drain(..).zip(guesses) {
                 self.update_at((hash, key, guess), operand)?;
@@ -256,14 +229,14 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         Q: Lookup<K> + ToOwned<Owned = K> + ?Sized,
         O: Op<V>,
     {
-        if let Some(noted) = &mut self.noted {
-            noted.note(self.map, hash, (key, false), &Site::here());
+        if self.scope.checks() {
+            self.scope.updated(owner_of(hash, self.map.shared.size), key);
         }
         let mut grows = 0;
         if !code::is_number::<V>() {
             grows = code::len(&operand).map_err(|cause| cannot_travel::<V>(&cause, self.scope.site()))?;
         }
-        match self.buffer.combine((hash, key, guess), operand, (O::apply, O::combine)) {
+        match self.scope.writes.buffer.combine((hash, key, guess), operand, (O::apply, O::combine)) {
             Some(value) => {
                 let pair = Pair::new(key.to_owned(), value);
                 match pair.hash == hash && key.is(&pair.key) {
@@ -273,7 +246,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
             }
             None if grows == 0 => Ok(()),
             None => {
-                self.buffer.grows(grows);
+                self.scope.writes.buffer.grows(grows);
                 self.keep_room()
             }
         }
@@ -282,14 +255,14 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// An update of a key for which the buffer has no write.
     #[inline(never)]
     fn add(&mut self, pair: Pair<K, V>) -> Result<()> {
-        let added = self.buffer.add(Pending { pair, is_put: false });
+        let added = self.scope.writes.buffer.add(Pending { pair, is_put: false });
         added.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))?;
         self.keep_room()
     }
 
     #[inline]
     fn keep_room(&mut self) -> Result<()> {
-        if self.buffer.is_full() { self.make_room() } else { Ok(()) }
+        if self.scope.writes.buffer.is_full() { self.make_room() } else { Ok(()) }
     }
 
     /// Makes room in the buffer: it grows, or its writes are sent.
@@ -297,70 +270,12 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     #[inline(never)]
     fn make_room(&mut self) -> Result<()> {
         let map = self.map;
-        let may_grow = |bytes: usize| {
-            let budget = || map.shared.tidy_kernel(|kernel, _| kernel.core.budget);
-            bytes <= BUFFER && budget().admit(bytes, bytes / 2).is_ok()
-        };
-        let room = self.buffer.make_room(may_grow);
+        let may_grow = |bytes: usize| bytes <= BUFFER && map.shared.tidy(|_, cx| cx.may_copy(bytes, bytes / 2));
+        let room = self.scope.writes.buffer.make_room(may_grow);
         if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))? {
             return Ok(());
         }
-        // Writes that have left the buffer and cannot be sent are lost. The program may go on, so the map must fail.
-        let opened = self.scope.site().clone();
-        let sent = map.shared.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
-        sent.inspect_err(|error| map.shared.tidy(|_, cx| cx.fail(error.clone())))
-    }
-
-    fn send_all(&mut self) -> Result<()> {
-        let Last { batches, own } = self.send(true)?;
-        for (owner, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.bytes.is_empty()) {
-            send(self.map, &mut self.scope, Rank::new(owner), batch, true)?;
-        }
-        self.send_own(own, true)
-    }
-
-    /// Sends the writes, each batch once there is room for it at the owner. `!wait`: at once, but not yet the writes to
-    /// this rank itself. Returns the last batch to each owner.
-    fn send(&mut self, wait: bool) -> Result<Last<K, V>> {
-        let MapReleaseC { map, scope, buffer, noted, .. } = self;
-        let (me, size) = (map.shared.me, map.shared.size);
-        for (owner, notes) in noted.iter_mut().flat_map(Noted::take) {
-            let site = scope.site().clone();
-            match owner == me {
-                true => map.shared.apply_own(scope, wait, (MapWork::Notes(scope.opening.op), &notes), &site),
-                false => {
-                    let notes = || Payload::Bytes(notes.into());
-                    map.shared.send_batch(scope, (owner, wait), MapBatch::Notes, notes, &site)
-                }
-            }?;
-        }
-        let mut last = Last { batches: vec![Batch::default(); size], own: Vec::new() };
-        for write in buffer.take() {
-            let owner = owner_of(write.pair.hash, size);
-            if owner == me {
-                if wait && last.own.len() == OWN_BATCH {
-                    apply_own(map, scope, std::mem::take(&mut last.own), wait)?;
-                }
-                last.own.push(write);
-                continue;
-            }
-            let batch = &mut last.batches[owner.index()];
-            if batch.bytes.len() >= BATCH {
-                send(map, scope, owner, std::mem::take(batch), wait)?;
-            }
-            batch.hashes = batch.hashes.wrapping_add(write.pair.hash);
-            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(cause, scope.site()))?;
-        }
-        Ok(last)
-    }
-
-    fn send_own(&mut self, own: Vec<Pending<K, V>>, wait: bool) -> Result<()> {
-        let mut writes = own.into_iter();
-        while writes.len() > 0 {
-            let batch = writes.by_ref().take(OWN_BATCH).collect();
-            apply_own(self.map, &mut self.scope, batch, wait)?;
-        }
-        Ok(())
+        self.scope.flush()
     }
 
     /// Ends the scope and reports errors: the checked form of dropping the guard. Returns when every rank has ended
@@ -384,87 +299,64 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn finish(mut self) -> Result<()> {
-        self.end(true)
+    pub fn finish(self) -> Result<()> {
+        self.scope.finish()
     }
+}
 
-    fn end(&mut self, checked: bool) -> Result<()> {
-        let (map, guard) = (self.map, self.guard.take());
-        let close = |broken_off, (): &mut ()| if broken_off { Ok(()) } else { self.close(checked) };
-        map.shared.end_guard(guard, close, |part, ()| part.scopes.has_changed = true)
-    }
+/// The writes of a rank that are not sent yet.
+struct Unsent<K, V> {
+    buffer: Buffer<K, V>,
+    me: Rank,
+    size: usize,
+    /// The line of the scope.
+    opened: Site,
+}
 
-    fn close(&mut self, checked: bool) -> Result<()> {
-        let map = self.map;
-        let _call = map.shared.bulk_call(NAME);
-        let ended = self.end_to_all().inspect_err(|error| {
-            // Otherwise the other ranks would wait for this rank.
-            map.shared.tidy(|_, cx| cx.fail(error.clone()));
-        });
-        ended?;
-        if !checked {
-            return Ok(());
-        }
-        map.shared.await_end(&self.scope, self.scope.site())
-    }
-
-    fn end_to_all(&mut self) -> Result<()> {
-        if self.noted.is_some() {
-            self.scope.time = self.map.shared.tidy(|_, cx| cx.release());
-        }
-        let Last { mut batches, own } = self.send(false)?;
-        let (shared, scope) = (&self.map.shared, &self.scope);
-        for owner in shared.me.others(shared.size) {
-            let Batch { bytes, hashes } = std::mem::take(&mut batches[owner.index()]);
-            let last = (!bytes.is_empty()).then(|| (MapBatch::Writes { hashes }, Payload::Bytes(bytes.into())));
-            shared.on(scope.site(), |_, cx| {
-                if last.is_some() || scope.sent[owner.index()] > 0 {
-                    cx.sound()?;
+impl<K: MapKey, V: MapValue> Writes<Own<K, V>> for Unsent<K, V> {
+    fn flush(&mut self, send: SendBatch<'_, Own<K, V>>) -> Result<()> {
+        let me = self.me;
+        let (mut batches, mut own) = (vec![Batch::default(); self.size], Vec::new());
+        for write in self.buffer.take() {
+            let owner = owner_of(write.pair.hash, batches.len());
+            if owner == me {
+                if own.len() == OWN_BATCH {
+                    send(me, MapBatch::own(std::mem::take(&mut own)), Payload::Empty)?;
                 }
-                scope::end_to::<Part<K, V>>(scope, owner, last, cx);
-                Ok(())
-            })?;
+                own.push(write);
+                continue;
+            }
+            let batch = &mut batches[owner.index()];
+            if batch.bytes.len() >= BATCH {
+                std::mem::take(batch).send(owner, send)?;
+            }
+            batch.hashes = batch.hashes.wrapping_add(write.pair.hash);
+            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(cause, &self.opened))?;
         }
-        self.send_own(own, false)?;
-        let (shared, scope) = (&self.map.shared, &self.scope);
-        shared.on(scope.site(), |part, cx| {
-            scope::end_here(part, scope, None, cx);
-            Ok(())
-        })
+        for (owner, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.bytes.is_empty()) {
+            batch.send(Rank::new(owner), send)?;
+        }
+        if own.is_empty() { Ok(()) } else { send(me, MapBatch::own(own), Payload::Empty) }
     }
 }
 
-/// Sends a batch to its owner, as soon as the owner may get another batch, or at once if not `wait`.
-fn send<K: MapKey, V: MapValue>(
-    map: &GMap<K, V>,
-    scope: &mut Entered,
-    owner: Rank,
-    Batch { bytes, hashes }: Batch,
-    wait: bool,
-) -> Result<()> {
-    let (batch, site) = (MapBatch::Writes { hashes }, scope.site().clone());
-    map.shared.send_batch(scope, (owner, wait), batch, || Payload::Bytes(bytes.into()), &site)
+/// Encoded writes for one owner.
+#[derive(Clone, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// The sum of their keys' hashes.
+    hashes: u64,
 }
 
-/// Applies a batch to this rank's own entries, or parks it until that is possible.
-fn apply_own<K: MapKey, V: MapValue>(
-    map: &GMap<K, V>,
-    scope: &mut Entered,
-    batch: Vec<Pending<K, V>>,
-    wait: bool,
-) -> Result<()> {
-    let (batch, site) = (MapWork::Own(scope.opening.op, batch.into_iter()), scope.site().clone());
-    map.shared.apply_own(scope, wait, (batch, &[]), &site)
-}
-
-impl<K: MapKey, V: MapValue, O> Drop for MapReleaseC<'_, K, V, O> {
-    fn drop(&mut self) {
-        self.map.shared.end_dropped(|| self.end(false));
+impl Batch {
+    fn send<K: MapKey, V: MapValue>(self, owner: Rank, send: SendBatch<'_, Own<K, V>>) -> Result<()> {
+        let Batch { bytes, hashes } = self;
+        send(owner, MapBatch { hashes, done: 0, own: None }, Payload::Bytes(bytes.into()))
     }
 }
 
 impl<K: MapKey, V: MapValue, O> std::fmt::Debug for MapReleaseC<'_, K, V, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{NAME} of {:?}, opened at {}", self.map, self.scope.site())
+        self.scope.fmt(f)
     }
 }

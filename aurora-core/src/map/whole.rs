@@ -1,7 +1,6 @@
 //! Collective calls on the whole map.
 
 use super::GMap;
-use super::allowance::Allowance;
 use super::entries::Place;
 use super::handle::read;
 use super::key::{MapKey, MapValue};
@@ -10,12 +9,12 @@ use super::work::SCAN_HEAD;
 use crate::collective::{Came, In};
 use crate::error::Result;
 use crate::kernel::message::malformed;
-use crate::link::{Asked, CollectiveCall, Give};
-use crate::scope::{Opening, Rule, ScopeWait, Served};
-use crate::stats::Kind;
+use crate::link::{CollectiveCall, Give};
+use crate::memory::Allowance;
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 const GATHER: &str = "gather_to";
 
@@ -67,7 +66,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let text = format!("the count of {}", self.name());
         let key = digest::add(self.shared.id().0, 1);
         self.shared.synchronize("a count", &text, key, self.unusable(false, site), site)?;
-        let own = self.shared.on(site, |part, _| Ok(part.own.as_ref().map_or(0, |own| own.len() as u64)))?;
+        let own = self.shared.on(site, |map, _| Ok(map.part.entries.as_ref().map_or(0, |own| own.len() as u64)))?;
         let size = self.shared.size;
         let action = In(&text);
         let mut call = CollectiveCall::new(&self.shared, Came::new("the sum of a count", &action, key), site);
@@ -130,31 +129,12 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// Fetches all entries, from all owners at the same time, each in pieces.
     fn fetch_all(&self, site: &Site) -> Result<Vec<(K, V)>> {
-        let (me, size) = (self.shared.me, self.shared.size);
         let mut fetched = Fetched { all: Vec::new(), allowance: Allowance::default() };
-        let ask = |owner, from| -> Result<_> {
-            let call = self.send_request(owner, Request::Scan { from }, Vec::new(), GATHER, site)?;
-            Ok(Some(Asked::new(&self.shared, call)))
+        let next = |owner, answer: Option<Vec<u8>>| {
+            let from = answer.map_or(Ok(Some((0, 0))), |answer| fetched.add(self, owner, &answer, site))?;
+            Ok(from.map(|from| (Request::Scan { from }, Vec::new())))
         };
-        let _call = self.shared.bulk_call(GATHER);
-        let mut under_way =
-            me.others(size).map(|owner| Ok((owner, ask(owner, (0, 0))?))).collect::<Result<Vec<_>>>()?;
-        let mut next = Some((0, 0));
-        while let Some(from) = next {
-            let answer = self.ask(me, Request::Scan { from }, Vec::new(), GATHER, site)?;
-            next = fetched.add(self, me, &answer, site)?;
-        }
-        while under_way.iter().any(|(_, asked)| asked.is_some()) {
-            for (owner, asked) in &mut under_way {
-                let Some(call) = asked.take() else {
-                    continue;
-                };
-                let answer = self.answer(call.hand_over(), GATHER, site)?;
-                if let Some(from) = fetched.add(self, *owner, &answer, site)? {
-                    *asked = ask(*owner, from)?;
-                }
-            }
-        }
+        self.shared.request_each_at(GATHER, next, site)?;
         Ok(fetched.all)
     }
 
@@ -180,14 +160,9 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let site = Site::here();
         let text = format!("the clearing of {}", self.name());
         self.shared.synchronize("a clear", &text, self.shared.id().0, self.unusable(true, &site), &site)?;
-        let opening = Opening::new("cleared", Kind::Barrier, Rule::Met, &site);
-        let cleared = self.shared.on(&site, |part, cx| {
-            let epoch = part.enter(opening, cx)?;
-            part.allowance = Allowance::default();
-            part.forget_accesses();
-            let cleared = part.own.replace(Default::default());
-            part.scopes.end_met(epoch);
-            Ok(cleared)
+        let cleared = self.shared.act_met("cleared", &site, |map| {
+            map.freed();
+            Ok(map.part.entries.replace(Arc::default()))
         })?;
         // Not under the lock: that may take long.
         drop(cleared);
@@ -196,7 +171,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// The error that forbids a use, once earlier scopes are completed.
     fn unusable(&self, mutable: bool, site: &Site) -> Option<Error> {
-        self.shared.wait_on(ScopeWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
+        self.shared.await_usable_at(mutable, site).err()
     }
 }
 

@@ -4,20 +4,18 @@ use super::Pending;
 use super::code::{self, Fault};
 use super::entries::{Entries, Pair, Place};
 use super::key::{MapKey, MapValue, hash_of, owner_of};
-use super::message::{Asked, MapBatch, Request};
+use super::message::{MapBatch, Request};
 use super::operations::OpFn;
-use super::part::Part;
+use super::part::Own;
 use crate::encoding::cannot_travel;
 use crate::kernel::message::malformed;
-use crate::object::{Cx, Malformed};
+use crate::object::Cx;
 use crate::ops::OpId;
-use crate::scope::{Opening, Outcome, ScopeMessage, Scopes, Served, Work};
+use crate::scope::{Access, Outcome, Part, Turn};
 use crate::{Error, Site};
-use aurora_net::{Payload, Rank};
-use serde::Serialize;
+use aurora_net::Payload;
 use std::fmt::Display;
 use std::sync::Arc;
-use std::vec;
 
 /// Entries between two looks at the clock.
 const BETWEEN_LOOKS: usize = 32;
@@ -28,217 +26,147 @@ pub(super) const ANSWER: usize = 256 << 10;
 /// The bytes in front of the entries of a scan: the place behind the entries, and their number.
 pub(super) const SCAN_HEAD: usize = 3 * size_of::<u32>();
 
-/// A piece of work for a rank's part of a map. `op`: the operation of updates in a scope.
-pub(super) enum MapWork<K, V> {
-    Call(Asked),
-    /// A batch of another rank. `hashes`: the sum of its keys' hashes at that rank, less the hashes here of the keys
-    /// that are applied already, which are the first `done` bytes.
-    Writes {
-        op: Option<OpId>,
-        hashes: u64,
-        done: usize,
-    },
-    /// A batch of this rank to itself.
-    Own(Option<OpId>, vec::IntoIter<Pending<K, V>>),
-    /// Checking mode: notes of the writes in the next batches.
-    Notes(Option<OpId>),
-}
-
 /// A write, and its length when encoded.
 type Measured<K, V> = (Pending<K, V>, usize);
 
-impl<K: MapKey, V: MapValue> MapWork<K, V> {
+impl<K: MapKey, V: MapValue> MapBatch<K, V> {
     /// The next write of a batch.
     fn next_write(&mut self, payload: &[u8]) -> Result<Option<Measured<K, V>>, Fault> {
-        match self {
-            MapWork::Own(_, writes) => match writes.next() {
+        if let Some(writes) = &mut self.own {
+            return match writes.next() {
                 None => Ok(None),
                 Some(write) => Ok(write.encoded_len().map(|len| Some((write, len)))?),
-            },
-            MapWork::Writes { hashes, done, .. } => {
-                let mut rest = &payload[*done..];
-                if rest.is_empty() {
-                    return Ok(None);
-                }
-                let before = rest.len();
-                let write = Pending::read(&mut rest)?;
-                let len = before - rest.len();
-                *done += len;
-                *hashes = hashes.wrapping_sub(write.pair.hash);
-                Ok(Some((write, len)))
-            }
-            MapWork::Call(_) | MapWork::Notes(_) => Ok(None),
+            };
         }
-    }
-
-    /// The sum of the hashes of a batch's keys, less those of the keys that are read.
-    fn hashes_left(&self) -> u64 {
-        if let MapWork::Writes { hashes, .. } = self { *hashes } else { 0 }
+        let mut rest = &payload[self.done..];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let before = rest.len();
+        let write = Pending::read(&mut rest)?;
+        let len = before - rest.len();
+        self.done += len;
+        self.hashes = self.hashes.wrapping_sub(write.pair.hash);
+        Ok(Some((write, len)))
     }
 }
 
-impl<K: MapKey, V: MapValue> Served for Part<K, V> {
-    type Work = MapWork<K, V>;
-    type Batch = MapBatch;
-    type Arrival = ();
+impl<K: MapKey, V: MapValue> Part for Own<K, V> {
+    type Request = Request;
+    type Batch = MapBatch<K, V>;
 
     const IN_STEPS: bool = true;
 
-    fn scopes(&self) -> &Scopes<Self> {
-        &self.scopes
+    fn is_write(request: &Request) -> bool {
+        matches!(request, Request::Insert | Request::Remove | Request::Update(_))
     }
 
-    fn scopes_mut(&mut self) -> &mut Scopes<Self> {
-        &mut self.scopes
-    }
-
-    fn attempt(&mut self, work: &mut Work<Self::Work>, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        let from = work.from;
-        match &mut work.what {
-            MapWork::Call(asked) => match self.serve(asked.request, payload, cx) {
-                Ok(None) => Outcome::Park,
-                Ok(Some((answer, keys))) => {
-                    let noted = self.note_call(from, asked, (payload, keys), cx);
-                    Outcome::Done(noted.map(|()| Payload::Bytes(answer.into())))
-                }
-                Err(error) => Outcome::Done(Err(error)),
-            },
-            MapWork::Notes(op) => {
-                let epoch = work.due.scope().unwrap_or_default();
-                Outcome::applied(self.apply_notes((from, epoch), *op, payload, cx))
-            }
-            MapWork::Writes { op, .. } | MapWork::Own(op, _) => {
-                let op = *op;
-                self.apply(from, op, (&mut work.what, payload), cx)
-            }
+    fn serve(&mut self, request: &mut Request, payload: &[u8], turn: &mut Turn<'_, '_>) -> Outcome {
+        match self.answer(*request, payload, turn) {
+            Ok(None) => Outcome::Park,
+            Ok(Some(answer)) => Outcome::Done(Ok(Payload::Bytes(answer.into()))),
+            Err(error) => Outcome::Done(Err(error)),
         }
     }
 
-    fn batch(&self, _: Rank, opening: &Opening, batch: MapBatch) -> Result<Self::Work, Malformed> {
-        Ok(match batch {
-            MapBatch::Writes { hashes } => MapWork::Writes { op: opening.op, hashes, done: 0 },
-            MapBatch::Notes => MapWork::Notes(opening.op),
-        })
-    }
-
-    fn header(message: ScopeMessage<MapBatch>) -> impl Serialize {
-        message
+    fn apply(&mut self, batch: &mut MapBatch<K, V>, payload: &[u8], turn: &mut Turn<'_, '_>) -> Outcome {
+        self.apply_some(batch, payload, turn).unwrap_or_else(|error| Outcome::Done(Err(error)))
     }
 
     /// True if a guard shows this rank's entries.
     fn is_lent(&self) -> bool {
-        self.own.as_ref().is_none_or(|own| Arc::strong_count(own) > 1)
+        self.entries.as_ref().is_none_or(|own| Arc::strong_count(own) > 1)
     }
 }
 
-impl<K: MapKey, V: MapValue> Part<K, V> {
+impl<K: MapKey, V: MapValue> Own<K, V> {
     /// Applies the rest of a batch, until the step has ended.
-    fn apply(
+    fn apply_some(
         &mut self,
-        from: Rank,
-        op: Option<OpId>,
-        (batch, payload): (&mut MapWork<K, V>, &[u8]),
-        cx: &mut Cx<'_>,
-    ) -> Outcome {
-        let apply = op.and_then(|op| self.ops.find(op));
-        if op.is_some() && apply.is_none() {
-            return Outcome::Done(Err(cx.unknown_op()));
-        }
+        batch: &mut MapBatch<K, V>,
+        payload: &[u8],
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<Outcome, Error> {
+        let apply = turn.op().map(|op| self.op(op, turn)).transpose()?;
         loop {
-            let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
-                return Outcome::Park;
+            let Some(own) = self.entries_mut() else {
+                return Ok(Outcome::Park);
             };
             for _ in 0..BETWEEN_LOOKS {
                 let (write, bytes) = match batch.next_write(payload) {
                     Ok(Some(write)) => write,
-                    Ok(None) if batch.hashes_left() == 0 => return Outcome::Done(Ok(Payload::Empty)),
-                    Ok(None) => return Outcome::Done(Err(another_key::<K>(cx.made_at()))),
-                    Err(Fault::Type(cause)) => return Outcome::Done(Err(undecodable::<(K, V)>(cause, cx))),
+                    Ok(None) if batch.hashes == 0 => return Ok(Outcome::applied(Ok(()))),
+                    Ok(None) => return Err(another_key::<K>(turn.made_at())),
+                    Err(Fault::Type(cause)) => return Err(undecodable::<(K, V)>(cause, turn)),
                     Err(Fault::Malformed) => {
-                        cx.fail_job(malformed(from));
-                        return Outcome::Done(Err(malformed(from)));
+                        let error = malformed(turn.from());
+                        turn.fail_job(error.clone());
+                        return Err(error);
                     }
                 };
-                if owner_of(write.pair.hash, cx.size()) != cx.me() {
-                    return Outcome::Done(Err(another_key::<K>(cx.made_at())));
+                if owner_of(write.pair.hash, turn.size()) != turn.me() {
+                    return Err(another_key::<K>(turn.made_at()));
                 }
-                if let Err(shortage) = self.allowance.take(bytes + Entries::<K, V>::ENTRY) {
-                    return Outcome::Done(Err(cx.no_memory(shortage, ITS_PART, &cx.made_at().clone())));
-                }
+                turn.take_memory(bytes + Entries::<K, V>::ENTRY)?;
                 match apply.filter(|_| !write.is_put) {
                     Some(apply) => own.update(write.pair, apply),
                     None => drop(own.insert(write.pair)),
                 }
             }
-            if self.scopes.step.is_over(cx) {
-                return Outcome::Interrupted;
+            if turn.is_over() {
+                return Ok(Outcome::Interrupted);
             }
         }
     }
 
-    /// Serves a request of this rank itself. `None`: not yet.
-    pub(super) fn serve_own(
-        &mut self,
-        request: Request,
-        payload: &[u8],
-        line: &Site,
-        cx: &mut Cx<'_>,
-    ) -> Option<Result<Vec<u8>, Error>> {
-        if let Err(error) = self.poll_usable(request.writes(), cx)? {
-            return Some(Err(error));
-        }
-        self.scopes.step.begin(cx);
-        let answer = self.serve(request, payload, cx).transpose()?;
-        Some(answer.and_then(|(answer, keys)| {
-            self.note_own_call(request, (payload, keys), line, cx)?;
-            Ok(answer)
-        }))
-    }
-
-    /// Serves a request. Returns the answer, and the number of answered keys. `None`: a guard has lent this rank's
-    /// entries.
-    fn serve(
+    /// The answer to a request. `None`: a guard has lent this rank's entries.
+    fn answer(
         &mut self,
         request: Request,
         mut payload: &[u8],
-        cx: &mut Cx<'_>,
-    ) -> Result<Option<(Vec<u8>, usize)>, Error> {
+        turn: &mut Turn<'_, '_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
         let payload = &mut payload;
         let mut answer = Vec::new();
         match request {
-            Request::Get { keys } => return self.look_up(keys, payload, cx, code::write),
-            Request::Contains { keys } => return self.look_up(keys, payload, cx, |_, _| Ok(())),
-            Request::Scan { from } => return Ok(self.scan(from, cx)?.map(|answer| (answer, 0))),
+            Request::Get { keys } => return self.look_up(keys, payload, turn, code::write),
+            Request::Contains { keys } => return self.look_up(keys, payload, turn, |_, _| Ok(())),
+            Request::Scan { from } => return self.scan(from, turn),
             Request::Remove => {
-                let (hash, key) = read_key::<K>(payload, cx)?;
-                is_over::<K>(payload, cx)?;
-                let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
+                let (hash, key) = read_key::<K>(payload, turn)?;
+                is_over::<K>(payload, turn)?;
+                let Some(own) = self.entries_mut() else {
                     return Ok(None);
                 };
-                write_found(own.remove(hash, |there| *there == key).as_ref(), &mut answer, cx, code::write)?;
+                write_found(own.remove(hash, |there| *there == key).as_ref(), &mut answer, turn, code::write)?;
+                turn.accessed(Access::Write, &key)?;
             }
             Request::Insert | Request::Update(_) => {
-                let op = match request {
-                    Request::Update(op) => Some(self.ops.find(op).ok_or_else(|| cx.unknown_op())?),
-                    _ => None,
+                let (op, access) = match request {
+                    Request::Update(op) => (Some(self.op(op, turn)?), Access::Update(op)),
+                    _ => (None, Access::Write),
                 };
                 let bytes = payload.len();
-                let (hash, key) = read_key::<K>(payload, cx)?;
-                let value = code::read(payload).map_err(|cause| undecodable::<V>(cause, cx))?;
-                is_over::<K>(payload, cx)?;
-                let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
+                let (hash, key) = read_key::<K>(payload, turn)?;
+                let value = code::read(payload).map_err(|cause| undecodable::<V>(cause, turn))?;
+                is_over::<K>(payload, turn)?;
+                let Some(own) = self.entries_mut() else {
                     return Ok(None);
                 };
-                let kept = self.allowance.take(bytes + Entries::<K, V>::ENTRY);
-                kept.map_err(|shortage| cx.no_memory(shortage, ITS_PART, &cx.made_at().clone()))?;
+                turn.take_memory(bytes + Entries::<K, V>::ENTRY)?;
+                turn.accessed(access, &key)?;
                 let pair = Pair { hash, key, value };
                 match op {
-                    Some(op) => own.update(pair, op as OpFn<V>),
-                    None => write_found(own.insert(pair).as_ref(), &mut answer, cx, code::write)?,
+                    Some(op) => own.update(pair, op),
+                    None => write_found(own.insert(pair).as_ref(), &mut answer, turn, code::write)?,
                 }
             }
         }
-        Ok(Some((answer, 1)))
+        Ok(Some(answer))
+    }
+
+    fn op(&self, op: OpId, cx: &Cx<'_>) -> Result<OpFn<V>, Error> {
+        self.ops.find(op).ok_or_else(|| cx.unknown_op())
     }
 
     /// Looks up keys, until all are done, or the step has ended.
@@ -246,38 +174,39 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         &mut self,
         keys: u32,
         payload: &mut &[u8],
-        cx: &Cx<'_>,
+        turn: &mut Turn<'_, '_>,
         write: impl Fn(&V, &mut Vec<u8>) -> postcard::Result<()>,
-    ) -> Result<Option<(Vec<u8>, usize)>, Error> {
-        let Some(own) = &self.own else {
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let Some(own) = &self.entries else {
             return Ok(None);
         };
-        let (mut answer, mut done) = (Vec::new(), 0);
+        let mut answer = Vec::new();
         for number in 1..=keys as usize {
-            let (hash, key) = read_key::<K>(payload, cx)?;
+            let (hash, key) = read_key::<K>(payload, turn)?;
             if number == keys as usize {
-                is_over::<K>(payload, cx)?;
+                is_over::<K>(payload, turn)?;
             }
-            write_found(own.find(hash, |there| *there == key), &mut answer, cx, &write)?;
-            done = number;
-            if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && self.scopes.step.is_over(cx) {
+            write_found(own.find(hash, |there| *there == key), &mut answer, turn, &write)?;
+            turn.accessed(Access::Read, &key)?;
+            if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && turn.is_over() {
                 break;
             }
         }
-        Ok(Some((answer, done)))
+        Ok(Some(answer))
     }
 
-    fn scan(&mut self, from: Place, cx: &Cx<'_>) -> Result<Option<Vec<u8>>, Error> {
-        let Some(own) = &self.own else {
+    /// Entries from a place on. They are no accesses: a scan runs between two calls of all ranks.
+    fn scan(&mut self, from: Place, turn: &Turn<'_, '_>) -> Result<Option<Vec<u8>>, Error> {
+        let Some(own) = &self.entries else {
             return Ok(None);
         };
         let mut answer = vec![0; SCAN_HEAD];
         let (mut behind, mut entries) = (from, 0u32);
         for (place, pair) in own.from(from) {
-            code::write_key(&pair.key, &mut answer).map_err(|cause| undecodable::<K>(cause, cx))?;
-            code::write(&pair.value, &mut answer).map_err(|cause| undecodable::<V>(cause, cx))?;
+            code::write_key(&pair.key, &mut answer).map_err(|cause| undecodable::<K>(cause, turn))?;
+            code::write(&pair.value, &mut answer).map_err(|cause| undecodable::<V>(cause, turn))?;
             (behind, entries) = (place, entries + 1);
-            if answer.len() >= ANSWER || entries.is_multiple_of(BETWEEN_LOOKS as u32) && self.scopes.step.is_over(cx) {
+            if answer.len() >= ANSWER || entries.is_multiple_of(BETWEEN_LOOKS as u32) && turn.is_over() {
                 break;
             }
         }
@@ -287,9 +216,6 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         Ok(Some(answer))
     }
 }
-
-/// The name of the memory of entries in errors.
-pub(super) const ITS_PART: &str = "its part";
 
 /// Takes a key that this rank owns, and that has the hash with which it was sent.
 fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Error> {

@@ -8,6 +8,7 @@
 //!
 //! `README.md` describes the source of large memory, and the errors when there is none.
 
+mod allowance;
 mod array;
 mod arriving;
 mod available;
@@ -36,6 +37,7 @@ mod shared;
 mod word;
 mod words;
 
+pub(crate) use allowance::Allowance;
 pub(crate) use array::{Array, View};
 pub(crate) use arriving::{Arriving, Kept, Part, Shown};
 pub(crate) use available::Limits;

@@ -1,18 +1,14 @@
 //! The program's handle of a shared object, and its construction.
 
-use super::{Cx, Plan, SharedObject, Wait};
+use super::{Cx, Making, NodeWords, Plan, SharedObject, Wait};
 use crate::collective::{Came, In};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
-use crate::kernel::asking::{Asking, When};
 use crate::kernel::{Core, Kernel};
 use crate::link::Link;
-use crate::object::How;
 use crate::once::Once;
-use crate::stats::Kind;
 use crate::{Element, Error, Site, World, digest, memory};
-use aurora_net::{Endpoint, Outbox, Payload, Rank};
-use serde::Serialize;
+use aurora_net::{Endpoint, Outbox, Rank};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
@@ -86,15 +82,6 @@ impl<O> Clone for Reach<O> {
     }
 }
 
-/// The data that the construction of an object may use.
-#[derive(Clone, Copy, Debug)]
-pub struct Making {
-    /// This rank.
-    pub rank: Rank,
-    /// Number of ranks.
-    pub size: usize,
-}
-
 impl World {
     /// Collective. Makes a shared object, in which each rank has a part, and returns once all ranks have agreed on it.
     ///
@@ -119,10 +106,16 @@ impl World {
     /// # Errors
     /// `Mismatch` if ranks construct objects of different types, names or arguments; on all ranks, the error that
     /// `make` returns on one of them; the error that ended the job.
-    pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
+    pub fn share<O: SharedObject>(
+        &self,
+        mut plan: Plan,
+        make: impl FnOnce(&Making<'_>) -> Result<O>,
+    ) -> Result<Shared<O>> {
         let link = self.link().of_next_object();
         plan.of_type::<O>();
-        match make(&Making { rank: self.rank(), size: self.size() }) {
+        let words = NodeWords::make(&link, &plan)?;
+        let made = make(&Making::new(&link, &plan, &words));
+        match made {
             Ok(object) => Shared::construct(link, &mut plan, |_| object),
             Err(error) => {
                 plan.refuse(error.clone());
@@ -292,35 +285,6 @@ impl<O: SharedObject> Shared<O> {
         (words, alike).hash(&mut hasher);
         let key = digest::add(hasher.finish(), self.link.id().0);
         self.synchronize(call, &words, key, refusal, &Site::here())
-    }
-
-    /// Sends a request to the object on a rank, this one or another, and waits for the answer. `action` is the call
-    /// of the program, as counters and errors name it.
-    ///
-    /// # Errors
-    /// The error that the other rank answers; the error that ended the object or the job; `Deadlock` or a similar
-    /// error, if the answer can never arrive ([`SharedObject::holds`]).
-    #[track_caller]
-    pub fn ask(
-        &self,
-        to: Rank,
-        action: &'static str,
-        header: &impl Serialize,
-        payload: impl Into<Payload>,
-    ) -> Result<Vec<u8>> {
-        let site = Site::here();
-        let _call = self.call(action);
-        let call = self.on(&site, |_, cx| {
-            cx.sound()?;
-            if to.index() >= cx.size() {
-                return Err(Error::NoSuchRank { rank: to, size: cx.size(), site: site.clone() });
-            }
-            let reason = cx.reason(action, Some(site.clone()));
-            let how = How::default().on(&reason);
-            let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            cx.ask_as(asking, header, payload)
-        })?;
-        self.answer(call, (action, Kind::Object), &site)
     }
 }
 

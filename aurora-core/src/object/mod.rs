@@ -37,10 +37,12 @@
 //! ```
 
 mod actions;
+mod asked;
 mod frame;
 mod guard;
 mod handle;
 mod loan;
+mod making;
 mod plan;
 mod shared;
 mod wait;
@@ -49,13 +51,16 @@ pub use crate::ids::CallId;
 pub use crate::kernel::Reason;
 pub use crate::kernel::cx::{Cx, How, decode};
 pub use crate::stats::Kind;
+pub use asked::Asked;
 pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source, Token};
-pub use handle::{Making, Named, NamedId, Reach, Shared};
+pub use guard::Guard;
+pub use handle::{Named, NamedId, Reach, Shared};
 pub use loan::{Loan, Loans};
+pub use making::{Making, NodeWords};
 pub use plan::Plan;
 pub use shared::{Call, Malformed, Place, SharedObject};
 pub use wait::{Awaited, Holds, Obstacle, Until, Wait};
 
 pub(crate) use frame::{Frame, OpenGuard};
-pub(crate) use guard::Guard;
+pub(crate) use guard::GuardId;
 pub(crate) use loan::object_of;

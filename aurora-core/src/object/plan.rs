@@ -18,6 +18,8 @@ pub struct Plan {
     /// The type of a program's own object.
     of: Option<&'static str>,
     key: u64,
+    /// The words that the parts on a node share.
+    pub(super) words: usize,
     pub(crate) refusal: Option<Error>,
     pub(crate) site: Site,
 }
@@ -33,7 +35,14 @@ impl Plan {
     pub(crate) fn at(what: String, alike: &impl Hash, site: Site) -> Self {
         let mut hasher = DefaultHasher::new();
         alike.hash(&mut hasher);
-        Plan { what, of: None, key: hasher.finish(), refusal: None, site }
+        Plan { what, of: None, key: hasher.finish(), words: 0, refusal: None, site }
+    }
+
+    /// The parts of the object on each node share this number of words:
+    /// [`Making::node_words`](super::Making::node_words). Ranks that share no memory have words of their own. The
+    /// number must be equal on all ranks.
+    pub fn with_node_words(self, words: usize) -> Self {
+        Plan { words, key: digest::add(self.key, words as u64), ..self }
     }
 
     /// The object has this type, and one name, on all ranks.

@@ -135,6 +135,9 @@ pub trait SharedObject: Any + Send {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     fn handle_timeout(&mut self, _now: Instant, _cx: &mut Cx<'_>) {}
 
+    /// A [`Guard`](super::Guard) of this rank's program has ended.
+    fn guard_ended(&mut self) {}
+
     /// Returns the number of collective scopes that this rank has entered.
     fn entered(&self) -> u64 {
         0

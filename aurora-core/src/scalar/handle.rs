@@ -329,7 +329,7 @@ impl<T: ScalarValue> GScalar<T> {
         let _call = self.shared.call(action);
         let reason = Reason::new(action, Kind::Scalar, site);
         let call = self.shared.on(site, |object, cx| {
-            cx.usable(false, Window::WHOLE)?;
+            cx.usable_in(false, Window::WHOLE)?;
             Ok(object.ask(&reason, request, payload, cx))
         })?;
         self.shared.answer(call, (action, Kind::Scalar), site).and_then(|answer| match self.shared.modes.check {

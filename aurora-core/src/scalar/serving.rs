@@ -62,7 +62,7 @@ impl Scalar {
         payload: &[u8],
         cx: &mut Cx<'_>,
     ) -> Option<Result<Vec<u8>, Error>> {
-        if let Err(error) = cx.usable(false, Window::WHOLE) {
+        if let Err(error) = cx.usable_in(false, Window::WHOLE) {
             return Some(Err(error));
         }
         let epoch = self.asking_epoch();

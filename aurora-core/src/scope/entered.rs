@@ -74,7 +74,7 @@ impl<S: Served> Shared<S> {
             // Inside a scope that all ranks end together no other scope of its part may be opened: no rank would reach
             // the end.
             let is_inside = cx.open_guards().iter().any(|guard| guard.awaited && guard.window.overlaps(window));
-            match cx.usable(mutable || is_inside, window) {
+            match cx.usable_in(mutable || is_inside, window) {
                 Err(error) => Some(Err(error)),
                 Ok(()) if object.scopes().ledger.ahead() >= SCOPES_AHEAD => None,
                 Ok(()) => {

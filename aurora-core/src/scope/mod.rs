@@ -1,24 +1,28 @@
-//! The collective scopes of a shared object, and the work that waits for them.
+//! Collective scopes for [shared objects](crate::object) of your own.
 //!
-//! An object that has scopes is [`Served`], and keeps [`Scopes`]. They hold
-//! - the [`Ledger`], which tells the scopes that this rank and others have entered, and which of them are `settled`;
-//! - the [`Work`] that waits: requests, until earlier scopes are `settled`; batches of writes, until their turn comes;
-//! - the number of batches that each owner has not applied, so that no rank sends too many ([`Shared::send_batch`]);
-//! - in checking mode, the times that ranks have released at the ends of their scopes.
+//! In a *collective scope* of writes every rank may write to every rank's part of an object. The writes are buffered,
+//! travel in batches, and are seen after the scope: the next access of any rank comes after all writes of all ranks.
+//! No rank waits at the beginning of a scope, and at its end only a rank that uses the object at once.
 //!
-//! ```text
-//!  a batch or a request arrives        Shared::enter, send_batch, .. : this rank's program
-//!               |                                  |
-//!               v                                  v
-//!         deliver, work ---- is it due? ----> Served::attempt ---> answer, acknowledgement
-//!               |  not yet                         ^
-//!               v                                  |
-//!             parked ------ advance: a scope is `settled`, or a guard has given its part back
-//! ```
+//! An object is a [`Part`] on each rank. [`World::share_part`](crate::World::share_part) makes it, and returns a handle
+//! with these calls:
 //!
-//! [`advance`] settles scopes and does parked work. If a piece of work is done in part, or if pieces may take long and
-//! 100 us have passed, other objects have their turn first.
+//! | call | effect |
+//! |---|---|
+//! | [`request`](crate::object::Shared::request) | one rank asks a part, after the scopes that it has entered |
+//! | [`request_each`](crate::object::Shared::request_each) | many requests to many ranks at the same time |
+//! | [`open_scope`](crate::object::Shared::open_scope) | all ranks open a scope of [`Writes`]: [`OpenScope`] |
+//! | [`lend`](crate::object::Shared::lend) | a guard of one rank shows or takes its own part |
+//! | [`meet`](crate::object::Shared::meet) | all ranks meet, and each acts on its own part |
+//!
+//! The part only serves requests and applies batches. The layer orders them, limits the batches under way, and reports
+//! ranks that open different scopes, forgotten guards, waits that cannot end, panics, and, if the part names the
+//! accessed keys, races: each with the lines of both ranks. `examples/counting_map.rs` is a whole object.
 
+// The objects of this crate are `Served` and keep `Scopes`: README.md in this folder.
+
+mod calls;
+pub(crate) mod check;
 mod early;
 mod ends;
 mod entered;
@@ -26,8 +30,11 @@ mod entered;
 mod layer;
 mod ledger;
 mod message;
+mod open;
 mod opening;
+mod part;
 mod record;
+mod scoped;
 mod settling;
 #[cfg(test)]
 mod tests;
@@ -37,10 +44,19 @@ mod work;
 pub(crate) use entered::{Entered, apply_own, end_here, end_to, send};
 pub(crate) use ledger::{Ledger, SCOPES_AHEAD};
 pub(crate) use message::{ScopeMessage, deliver};
-pub(crate) use opening::{Opening, Rule};
+pub(crate) use opening::Rule;
 pub(crate) use record::Record;
+#[cfg(test)]
+pub(crate) use scoped::{PartBatch, Stamped};
 pub(crate) use waits::ScopeWait;
-pub(crate) use work::{Due, Outcome, Then, Work, advance, contain, holds, work};
+pub(crate) use work::{Due, Then, Work, advance, contain, holds, work};
+
+pub use check::Access;
+pub use open::{OpenScope, SendBatch, Writes};
+pub use opening::Opening;
+pub use part::{Part, Turn};
+pub use scoped::Scoped;
+pub use work::Outcome;
 
 use crate::Error;
 use crate::error::A_CALL;
@@ -167,7 +183,7 @@ impl<S: Served> Scopes<S> {
 
     /// Ready when all earlier scopes of a part are `settled`, so that it may be used (written, if `mutable`).
     pub(crate) fn poll_usable(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        if let Err(error) = cx.usable(mutable, window) {
+        if let Err(error) = cx.usable_in(mutable, window) {
             return Some(Err(error));
         }
         if self.ledger.pending(window, self.ledger.epoch).is_none() {

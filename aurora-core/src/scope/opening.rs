@@ -30,7 +30,7 @@ pub(crate) enum Rule {
 
 /// A rank's side of a collective scope: the data that must be equal on all ranks, and its words and line in errors.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Opening {
+pub struct Opening {
     /// The name of the scope. Under [`Rule::Met`]: the action, in words.
     pub(crate) name: Cow<'static, str>,
     /// Words behind the name, which must be equal on all ranks too.
@@ -56,9 +56,25 @@ impl From<&Opening> for Opened {
 }
 
 impl Opening {
+    /// A scope of writes of this name, such as `ReleaseC`, opened at the calling line.
+    #[track_caller]
+    pub fn writes(name: &'static str) -> Self {
+        Opening::new(name, Kind::Flush, Rule::Ended, &Site::here())
+    }
+
+    /// The same, but each part applies the batches in the order of the ranks.
+    pub fn in_order(self) -> Self {
+        Opening { rule: Rule::EndedInOrder, ..self }
+    }
+
+    /// The name of a scope that this rank opens.
+    pub(super) fn behaviour(&self) -> &'static str {
+        if let Cow::Borrowed(name) = self.name { name } else { "a scope" }
+    }
+
     /// An opening of the whole object, without an operation.
-    pub(crate) fn new(name: &'static str, kind: Kind, rule: Rule, site: &Site) -> Self {
-        let (name, detail, site) = (Cow::Borrowed(name), Cow::Borrowed(""), site.clone().clipped());
+    pub(crate) fn new(name: impl Into<Cow<'static, str>>, kind: Kind, rule: Rule, site: &Site) -> Self {
+        let (name, detail, site) = (name.into(), Cow::Borrowed(""), site.clone().clipped());
         Opening { name, detail, op: None, rule, protocol: 0, kind, window: Window::WHOLE, site }
     }
 
@@ -70,12 +86,13 @@ impl Opening {
         Opening { window, ..self }
     }
 
-    pub(crate) fn with(self, detail: impl Into<Cow<'static, str>>) -> Self {
+    /// Adds words behind the name, which must be equal on all ranks, too.
+    pub fn with(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Opening { detail: detail.into(), ..self }
     }
 
-    /// Adds operation `O`. Its name travels in headers, whose length is limited.
-    pub(crate) fn with_op<O: 'static>(self) -> Self {
+    /// Adds operation `O`, which must be the same on all ranks. Its name travels in headers, whose length is limited.
+    pub fn with_op<O: 'static>(self) -> Self {
         const LONGEST_NAME: usize = 40;
         let name = short::<O>();
         let end = name.char_indices().nth(LONGEST_NAME).map_or(name.len(), |(at, _)| at);

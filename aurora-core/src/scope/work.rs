@@ -61,7 +61,8 @@ pub(crate) enum Then {
 }
 
 /// The result of an attempt to do a piece of work.
-pub(crate) enum Outcome {
+#[derive(Debug)]
+pub enum Outcome {
     /// The answer to a request; nothing after a batch.
     Done(Result<Payload, Error>),
     /// Other ranks, or this rank's program, have to act first.
@@ -71,13 +72,13 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The answer to a request.
+    /// The answer to a request, in a buffer of its own.
     pub(crate) fn answer(bytes: Vec<u8>) -> Self {
         Outcome::Done(Ok(Buffer::own(bytes).into()))
     }
 
     /// The end of a batch.
-    pub(crate) fn applied(applied: Result<(), Error>) -> Self {
+    pub fn applied(applied: Result<(), Error>) -> Self {
         Outcome::Done(applied.map(|()| Payload::Empty))
     }
 }
@@ -108,6 +109,11 @@ impl Step {
         cx.is_sound() && self.until.is_some_and(|until| cx.now() >= until)
     }
 
+    /// Work is interrupted: the rest follows soon.
+    pub(super) fn interrupt(&mut self, cx: &Cx<'_>) {
+        self.interrupted = Some(cx.now());
+    }
+
     pub(super) fn interrupted(&self) -> Option<Instant> {
         self.interrupted
     }
@@ -132,7 +138,7 @@ pub(crate) fn advance<S: Served>(object: &mut S, cx: &mut Cx<'_>) {
             worked |= is_done;
             let step = &mut object.scopes_mut().step;
             if is_done && S::IN_STEPS && step.is_over(cx) {
-                step.interrupted = Some(cx.now());
+                step.interrupt(cx);
             }
             if step.interrupted.is_some() {
                 break;
@@ -176,7 +182,7 @@ pub(super) fn park<S: Served>(object: &mut S, parked: Parked<S::Work>, outcome: 
     let scopes = object.scopes_mut();
     scopes.parked.push_back(parked);
     if matches!(outcome, Outcome::Interrupted) {
-        scopes.step.interrupted = Some(cx.now());
+        scopes.step.interrupt(cx);
     }
 }
 

@@ -94,7 +94,7 @@ impl<T: Element> GVector<T> {
         let _call = self.shared.call(action);
         let reason = Reason::new(action, Kind::Access, site);
         let call = self.shared.on(site, |object, cx| {
-            cx.usable(matches!(request, Request::WriteAt { .. }), Window::WHOLE)?;
+            cx.usable(matches!(request, Request::WriteAt { .. }))?;
             Ok(object.core.ask((to, &reason, When::Now), request, payload, cx))
         })?;
         self.shared.answer(call, (action, Kind::Access), site)

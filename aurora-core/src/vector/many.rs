@@ -125,7 +125,7 @@ impl<T: Element> GVector<T> {
         if done > 0 && indices.is_empty() {
             return Ok(());
         }
-        self.shared.on(site, |_, cx| cx.usable(false, window))?;
+        self.shared.on(site, |_, cx| cx.usable_in(false, window))?;
         self.order_after_scopes(window, site)?;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let mut reading = Reading::new(self, values, (reason, window), site);
@@ -318,7 +318,7 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         let _call = self.shared.bulk_call("put_many");
-        self.shared.on(&site, |_, cx| cx.usable(true, Window::WHOLE))?;
+        self.shared.on(&site, |_, cx| cx.usable_in(true, Window::WHOLE))?;
         self.order_after_scopes(Window::WHOLE, &site)?;
         let blocks = (0..self.shared.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();

@@ -2,7 +2,7 @@
 
 use super::core::VectorCore;
 use crate::memory::Storage;
-use crate::object::{Cx, Guard};
+use crate::object::{Cx, GuardId};
 use crate::window::Window;
 use crate::{Error, Site};
 use std::ops::Range;
@@ -57,7 +57,7 @@ impl VectorCore {
         how: (bool, bool),
         window: Window,
         cx: &mut Cx<'_>,
-    ) -> Guard {
+    ) -> GuardId {
         let guard = cx.open_guard((behaviour, site), how, window);
         self.refresh_permit(cx);
         guard

@@ -7,6 +7,7 @@ use aurora_core::prelude::*;
 use aurora_core::{ObjectName, Route};
 use std::time::Duration;
 
+mod counting;
 mod hostile;
 mod memory;
 mod sources;

@@ -31,4 +31,4 @@ pub use buffer_pool::{SharedBuffer, SharedView};
 pub use mailbox::{LetterCount, MailboxReceiver, MailboxSender};
 pub use node::Node;
 pub use node_barrier::NodeBarrier;
-pub use segment::Segment;
+pub use segment::{Segment, Words};

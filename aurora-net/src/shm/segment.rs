@@ -12,9 +12,11 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat,
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The length can never change, so no access inside the mapping faults.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
@@ -110,6 +112,26 @@ impl Segment {
     /// a handle exists.
     pub fn as_ptr(&self) -> *mut u8 {
         self.map.as_mut_ptr().wrapping_add(self.start)
+    }
+
+    /// The memory as words, without a rest of less than 8 bytes.
+    pub fn into_words(self) -> Words {
+        Words(self)
+    }
+}
+
+/// A [`Segment`] whose 8-byte words all ranks use as atomics. All uses of its bytes by other handles are unsafe.
+#[derive(Clone, Debug)]
+pub struct Words(Segment);
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[allow(unsafe_code)]
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: the bytes are mapped for reading and writing as long as the segment lives, and begin at a page. An
+        // `AtomicU64` may have any bytes. Code that uses `as_ptr` of this segment has to use atomics, too.
+        unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len / size_of::<AtomicU64>()) }
     }
 }
 

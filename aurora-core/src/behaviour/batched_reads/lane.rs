@@ -240,7 +240,7 @@ impl<'g, T: Element> Lane<'g, T> {
         // Serves requests of other ranks, for which this rank is not woken.
         vector.shared.look();
         let call = vector.shared.on(site, |object, cx| {
-            cx.usable(false, *window)?;
+            cx.usable_in(false, *window)?;
             let request = Request::ReadMany { width: width as u8, window: *window };
             Ok(object.core().ask((self.owner, reason, When::Ahead), request, places, cx))
         })?;

@@ -152,7 +152,7 @@ impl<T: Element> GVector<T> {
             }
         }
         let (epoch, node_barrier) = self.shared.on(site, |object, cx| {
-            cx.usable(false, window)?;
+            cx.usable_in(false, window)?;
             let opening = Opening::new(name, Kind::Load, Rule::Announced, site).by(Load::NUMBER).of(window);
             let epoch = object.enter(opening, cx)?;
             let (load, core) = object.with::<Load>();
@@ -213,7 +213,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
-        let (streamed, refusal) = self.shared.tidy(|object, cx| match cx.usable(true, Window::WHOLE) {
+        let (streamed, refusal) = self.shared.tidy(|object, cx| match cx.usable_in(true, Window::WHOLE) {
             Ok(()) => (object.with::<Load>().0.stream.as_ref().map(|stream| stream.epoch), None),
             Err(error) => (None, Some(error)),
         });
@@ -225,7 +225,7 @@ impl<T: Element> GVector<T> {
         self.shared.synchronize("the release of a cache", &text, key, refusal, &site)?;
         // Every rank has completed its loads, and none begins another before it has left the barrier.
         self.shared.on(&site, |object, cx| {
-            cx.usable(true, Window::WHOLE)?;
+            cx.usable_in(true, Window::WHOLE)?;
             object.release_memory();
             Ok(())
         })?;

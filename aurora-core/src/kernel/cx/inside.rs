@@ -5,7 +5,7 @@ use crate::error::Done;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::asking::Asking;
 use crate::memory::Shortage;
-use crate::object::{Guard, OpenGuard, Until, Wait};
+use crate::object::{GuardId, OpenGuard, Until, Wait};
 use crate::operation::SameNumber;
 use crate::race::{Clock, Time};
 use crate::window::Window;
@@ -56,9 +56,8 @@ impl Cx<'_> {
         self.core.modes.check.then(|| self.core.order.release().short())
     }
 
-    /// Fails if a forgotten guard forbids this use of a part of the object, for writing if `mutable`. While a guard
-    /// is in scope, the borrow checker prevents such a use.
-    pub(crate) fn usable(&mut self, mutable: bool, window: Window) -> Result<(), Error> {
+    /// As [`usable`](Cx::usable), for a use of a part of the object.
+    pub(crate) fn usable_in(&mut self, mutable: bool, window: Window) -> Result<(), Error> {
         let forgotten = self.frame.open.iter().find(|guard| guard.forbids(mutable, window));
         if let Some(guard) = forgotten
             && self.is_sound()
@@ -67,6 +66,11 @@ impl Cx<'_> {
             self.fail(leak);
         }
         self.sound()
+    }
+
+    /// True if this rank may make a copy of `bytes`, `untaken` of which the system has not given yet.
+    pub(crate) fn may_copy(&self, bytes: usize, untaken: usize) -> bool {
+        self.core.budget.admit(bytes, untaken).is_ok()
     }
 
     /// Checks that this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If it may
@@ -99,16 +103,16 @@ impl Cx<'_> {
         (behaviour, site): (&'static str, &Site),
         (mutable, awaited): (bool, bool),
         window: Window,
-    ) -> Guard {
+    ) -> GuardId {
         self.core.next_guard += 1;
         let id = self.core.next_guard;
         let span = crate::trace::scope(behaviour, &self.frame.name.what, site);
         self.frame.open.push(OpenGuard { id, behaviour, site: site.clone(), mutable, awaited, window, _span: span });
-        Guard::new(id)
+        GuardId::new(id)
     }
 
     /// A guard ends, having given back its loans. A guard that ends by a panic poisons its object.
-    pub(crate) fn close_guard(&mut self, guard: Guard, panicking: bool) {
+    pub(crate) fn close_guard(&mut self, guard: GuardId, panicking: bool) {
         let Some(at) = self.frame.open.iter().position(|open| open.id == guard.id) else {
             return;
         };

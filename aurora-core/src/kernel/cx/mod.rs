@@ -11,6 +11,7 @@ use crate::kernel::message::to_object;
 use crate::kernel::{Core, Reason};
 use crate::object::{Call, Frame, Loan, Malformed};
 use crate::stats::Kind;
+use crate::window::Window;
 use aurora_net::{Buffer, Doorbell, Outbox, Payload, Rank, Source};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -96,6 +97,17 @@ impl Cx<'_> {
         self.core.modes.check
     }
 
+    /// Checks that this rank may make a copy of shared data of `bytes` bytes: `AURORA_CACHE_LIMIT`, or half of the free
+    /// memory. `purpose` names the copy in errors. [`Shared::zeros`](crate::object::Shared::zeros) also takes the
+    /// memory.
+    ///
+    /// # Errors
+    /// [`Error::CacheLimit`], which makes the object faulty.
+    pub fn admit(&mut self, purpose: &str, bytes: usize) -> Result<(), Error> {
+        let site = self.made_at().clone();
+        self.admit_copy(purpose, (bytes, bytes), &site)
+    }
+
     /// Returns the present time.
     pub fn now(&self) -> Instant {
         self.core.clock.now()
@@ -114,6 +126,15 @@ impl Cx<'_> {
     /// True while no error has ended the object.
     pub fn is_sound(&self) -> bool {
         self.frame.fault.is_none()
+    }
+
+    /// Fails if a forgotten guard forbids this use of the object, for writing if `mutable`. While a guard is in scope,
+    /// the borrow checker prevents such a use.
+    ///
+    /// # Errors
+    /// `Leaked`, which makes the object faulty; the error that has ended the object.
+    pub fn usable(&mut self, mutable: bool) -> Result<(), Error> {
+        self.usable_in(mutable, Window::WHOLE)
     }
 
     /// Makes the reason of a message about this object, for [`How::on`]: the program's action and its line.

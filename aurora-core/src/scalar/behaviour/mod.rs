@@ -16,7 +16,7 @@ use crate::Site;
 use crate::behaviour::{PutOnly, sealed};
 use crate::encoding::{ScalarValue, decode, encode};
 use crate::error::Result;
-use crate::object::Guard;
+use crate::object::GuardId;
 use crate::ops::Op;
 use crate::scalar::{GScalar, ScalarFn};
 use crate::scope::{Entered, ScopeWait};
@@ -64,7 +64,7 @@ pub struct ScalarScope<'s, B: ScalarBehaviour> {
     entered: Entered,
     state: B,
     /// `None`: it has ended.
-    guard: Option<Guard>,
+    guard: Option<GuardId>,
     not_send: PhantomData<*const B>,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn begin<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) ->
 fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
     pieces.chunk_by(|a, b| a.vector.shared.id() == b.vector.shared.id()).try_for_each(|of_one| {
         let Piece { vector, site, .. } = &of_one[0];
-        vector.shared.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))?;
+        vector.shared.on(site, |_, cx| cx.usable_in(mutable, Window::WHOLE))?;
         vector.order_after_scopes(Window::WHOLE, site)
     })
 }

@@ -1,9 +1,9 @@
-//! The memory that this rank's entries may take.
+//! The memory that an object may take while it is used.
 //!
-//! A map grows while it is used, so its memory cannot be admitted when it is made. Its entries are counted in bytes
-//! as they arrive, and the system's free memory is looked at before each further part of it is used.
+//! A map grows, so its memory cannot be admitted when it is made. Its entries are counted in bytes as they arrive, and
+//! the system's free memory is looked at before each further part of it is used.
 
-use crate::memory::{Limits, Shortage};
+use super::{Limits, Shortage};
 use std::ops::ControlFlow;
 
 /// Bytes that are taken without a look: they belong to the memory that `Limits` keeps back.
@@ -13,7 +13,7 @@ const LEAST: usize = 1 << 20;
 const PART: usize = 64;
 
 #[derive(Default)]
-pub(super) struct Allowance {
+pub(crate) struct Allowance {
     /// Bytes taken so far. Removed entries are not subtracted: they only make looks more frequent.
     taken: usize,
     /// Bytes in all that may be taken before the next look.
@@ -24,7 +24,7 @@ pub(super) struct Allowance {
 impl Allowance {
     /// Counts about `bytes` bytes, before they are kept.
     #[inline]
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Shortage> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Shortage> {
         self.taken = self.taken.saturating_add(bytes);
         if self.taken <= self.allowed { Ok(()) } else { self.look() }
     }

@@ -9,21 +9,21 @@ const LONGEST: usize = 60;
 /// A key as the detector knows it: its place among all keys, which is a digest of its encoding, and its name. The hash
 /// of a key is no place, because different keys may have the same hash.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Place {
+pub(crate) struct Place {
     digest: u64,
     pub(super) name: String,
 }
 
 impl Place {
     /// The place of `key`, or `None` if serde cannot encode it.
-    pub(super) fn of(key: &(impl Serialize + ?Sized)) -> Option<Self> {
+    pub(crate) fn of(key: &(impl Serialize + ?Sized)) -> Option<Self> {
         let encoded = postcard::to_allocvec(key).ok()?;
         let name = serde_json::to_string(key).unwrap_or_else(|_| hexadecimal(&encoded));
         Some(Place { digest: digest::of(&encoded), name: cut(name) })
     }
 
     /// The range of this place alone: no place is the last number.
-    pub(super) fn range(&self) -> Range<usize> {
+    pub(crate) fn range(&self) -> Range<usize> {
         let place = (self.digest >> 1) as usize;
         place..place + 1
     }

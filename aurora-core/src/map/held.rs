@@ -1,15 +1,14 @@
 //! Guards that show a rank its own entries.
 
-use super::How;
-use super::place::Place;
+use super::MapEntries;
+use super::key::{MapKey, MapValue};
+use super::part::Map;
 use crate::Site;
 use crate::digest;
 use crate::ids::Epoch;
-use crate::map::MapEntries;
-use crate::map::key::{MapKey, MapValue};
-use crate::map::part::Part;
 use crate::object::Cx;
 use crate::race::{AccessKind, Origin};
+use crate::scope::check::{self, How, Place};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +18,7 @@ const ALL: Range<usize> = 0..usize::MAX;
 
 /// The entries that the program holds. Its reads are unknown. Changed or removed entries differ, at the end, from the
 /// entries at the beginning.
-pub(in crate::map) struct Held {
+pub(super) struct Held {
     epoch: Epoch,
     origin: Origin,
     /// The entries at the beginning, by places, if the guard writes.
@@ -29,19 +28,19 @@ pub(in crate::map) struct Held {
 
 impl Held {
     /// `None` unless accesses are checked. `line`: the line of the guard.
-    pub(in crate::map) fn begin<K: MapKey, V: MapValue>(part: &Part<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
-        part.check.as_ref()?;
-        let origin = Origin::here(line, cx.order());
-        Some(Held { epoch: part.scopes.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
+    pub(super) fn begin<K: MapKey, V: MapValue>(map: &Map<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
+        map.check.as_ref()?;
+        let origin = check::origin(line, cx);
+        Some(Held { epoch: map.scopes.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
     }
 
     /// The program may change these entries from now on.
-    pub(in crate::map) fn writes<K: MapKey, V: MapValue>(&mut self, entries: &MapEntries<K, V>) {
+    pub(super) fn writes<K: MapKey, V: MapValue>(&mut self, entries: &MapEntries<K, V>) {
         self.before = all(entries);
     }
 
     /// Finds the entries that differ now, or are gone.
-    pub(in crate::map) fn compare<K: MapKey, V: MapValue>(&mut self, now: &MapEntries<K, V>) {
+    pub(super) fn compare<K: MapKey, V: MapValue>(&mut self, now: &MapEntries<K, V>) {
         let mut before = std::mem::take(&mut self.before);
         for (place, (_, digest)) in all(now) {
             if before.get(&place).is_some_and(|(_, was)| *was == digest) {
@@ -52,13 +51,16 @@ impl Held {
     }
 
     /// The program gives its entries back. A race is the map's fault from now on.
-    pub(in crate::map) fn end<K: MapKey, V: MapValue>(self, part: &mut Part<K, V>, cx: &mut Cx<'_>) {
+    pub(super) fn end<K: MapKey, V: MapValue>(self, map: &mut Map<K, V>, cx: &mut Cx<'_>) {
         let Held { epoch, mut origin, changed, .. } = self;
+        let Some(check) = &mut map.check else {
+            return;
+        };
         let since = std::mem::replace(&mut origin.at, cx.order().now());
         let (by, read) = ((cx.me(), epoch, since), How::bare(AccessKind::Lent));
-        let _ = part.note_ranges(by, &origin, read, vec![ALL], cx).and_then(|()| {
-            let changed = part.check.as_mut().map(|check| check.name(changed)).unwrap_or_default();
-            part.note_ranges(by, &origin, How::bare(AccessKind::Write), changed, cx)
+        let _ = check.note_ranges(by, &origin, read, vec![ALL], cx).and_then(|()| {
+            let changed = check.name(changed);
+            check.note_ranges(by, &origin, How::bare(AccessKind::Write), changed, cx)
         });
     }
 }

@@ -1,9 +1,8 @@
 //! Notes of a rank's writes in a scope, on their way to the owners.
 
-use super::place::Place;
+use super::Place;
 use crate::Site;
-use crate::map::GMap;
-use crate::map::key::{Lookup, MapKey, MapValue, owner_of};
+use crate::object::{Shared, SharedObject};
 use crate::race::Origin;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -14,35 +13,34 @@ const BATCH: usize = 256;
 
 /// Notes of a scope that have not been sent. For each key the first insert and the first update are noted: an access
 /// that races with a later one also races with the first.
-pub(in crate::map) struct Noted {
+pub(crate) struct Noted {
     /// By owners: the places, each with true for an insert and false for an update.
     owners: Vec<BTreeMap<(usize, bool), (Place, Origin)>>,
 }
 
 impl Noted {
-    pub(in crate::map) fn new(ranks: usize) -> Self {
+    pub(crate) fn new(ranks: usize) -> Self {
         Noted { owners: (0..ranks).map(|_| BTreeMap::new()).collect() }
     }
 
-    /// Notes that this rank writes a key of this hash at this line. `is_put`: the write is an insert.
+    /// Notes that this rank writes a key of this owner at this line. `is_put`: not by the operation of the scope.
     #[cold]
-    pub(in crate::map) fn note<K: MapKey, V: MapValue>(
+    pub(crate) fn note<O: SharedObject>(
         &mut self,
-        map: &GMap<K, V>,
-        hash: u64,
-        (key, is_put): (&(impl Lookup<K> + ?Sized), bool),
+        shared: &Shared<O>,
+        (owner, is_put): (Rank, bool),
+        key: &(impl Serialize + ?Sized),
         line: &Site,
     ) {
-        if let Some(place) = Place::of(key) {
-            let first = || (place.range().start, is_put);
-            let origin = || map.shared.tidy_kernel(|kernel, _| Origin::here(line, &kernel.core.order));
-            let owner = owner_of(hash, self.owners.len());
-            self.owners[owner.index()].entry(first()).or_insert_with(|| (place, origin()));
+        if let (Some(place), Some(notes)) = (Place::of(key), self.owners.get_mut(owner.index())) {
+            let first = (place.range().start, is_put);
+            let origin = || shared.tidy(|_, cx| super::origin(line, cx));
+            notes.entry(first).or_insert_with(|| (place, origin()));
         }
     }
 
     /// Takes out all notes, as batches for their owners.
-    pub(in crate::map) fn take(&mut self) -> impl Iterator<Item = (Rank, Vec<u8>)> + use<> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (Rank, Vec<u8>)> + use<> {
         let owners: Vec<_> = self.owners.iter_mut().map(std::mem::take).collect();
         owners.into_iter().enumerate().flat_map(|(owner, notes)| {
             let mut notes = notes.into_iter();
@@ -58,7 +56,7 @@ impl Noted {
 
 /// A batch of notes.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Notes {
+pub(crate) struct Notes {
     origins: Vec<Origin>,
     /// The number of the origin, true for an insert, and the key.
     notes: Vec<(u32, bool, Place)>,
@@ -74,17 +72,17 @@ impl Notes {
     }
 
     /// `None` if no rank of this build sends this.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let notes: Notes = postcard::from_bytes(bytes).ok()?;
         let known = notes.origins.len();
         notes.notes.iter().all(|(number, ..)| (*number as usize) < known).then_some(notes)
     }
 
-    pub(super) fn only_inserts(&self) -> bool {
+    pub(crate) fn only_inserts(&self) -> bool {
         self.notes.iter().all(|(_, is_put, _)| *is_put)
     }
 
-    pub(super) fn into_iter(self) -> impl Iterator<Item = (Origin, bool, Place)> {
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = (Origin, bool, Place)> {
         let Notes { origins, notes } = self;
         notes.into_iter().map(move |(number, is_put, place)| (origins[number as usize].clone(), is_put, place))
     }
