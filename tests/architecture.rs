@@ -128,7 +128,7 @@ const NO_CYCLES: &[&str] = &["aurora-core", "aurora-net"];
 const BEHAVIOURS: InCrate = InCrate { of: "aurora-core", modules: &["behaviour"] };
 
 /// The exceptions: modules that all behaviours share.
-const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "elements", "marks", "rows", "sealed", "shown"];
+const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "elements", "guards", "kinds", "marks", "rows", "sealed", "shown"];
 
 /// Further exceptions: a behaviour, and the behaviours of which it consists.
 const MADE_OF: &[(&str, &[&str])] = &[

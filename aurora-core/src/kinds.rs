@@ -33,17 +33,12 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-pub use crate::behaviour::{
-    Accumulated, Alone, Batched, Behaviour, Buffered, Cached, Combined, Haloed, HasOwnPart, Owner, OwnerMut, Pages,
-    PutOnly, ShowsElements, ShowsElementsMut, ShowsOwnPart, Streamed, Together,
-};
+pub use crate::behaviour::kinds::*;
 pub use crate::scalar::behaviour::{
     Last as ScalarLast, Mostly as ScalarMostly, Partial as ScalarPartial, ScalarBehaviour, Shown as ScalarShown,
 };
 
-use crate::element::Element;
 use crate::encoding::ScalarValue;
-use crate::ops::Op;
 use std::fmt;
 
 /// `Debug` of a kind shows its name only; `Debug` of the guard shows the rest.
@@ -58,17 +53,6 @@ macro_rules! named {
 }
 
 named! {
-    [T: Element, O: Op<T>] Accumulated<T, O>;
-    [T: Element, O: 'static] Alone<T, O>;
-    [T: Element] Batched<T>;
-    [T: Element] Cached<T>;
-    [T: Element] Combined<T>;
-    [O: ShowsOwnPart] Haloed<O>;
-    [T: Element] Owner<T>;
-    [T: Element] OwnerMut<T>;
-    [T: Element, const WRITES: bool] Pages<T, WRITES>;
-    [T: Element] Streamed<T>;
-    [T: Element, O: 'static] Together<T, O>;
     [T: ScalarValue] ScalarLast<T>;
     [T: ScalarValue, O] ScalarMostly<T, O>;
     [T: ScalarValue, O] ScalarPartial<T, O>;

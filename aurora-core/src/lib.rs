@@ -120,12 +120,9 @@ pub use rayon;
 
 pub use aurora_net::bootstrap::{Failure, Launcher};
 pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpInfo, UdpTrouble};
+pub use behaviour::guards::*;
 pub use behaviour::halo::{Boundary, Halo};
-pub use behaviour::{
-    Accumulate, BatchedIter, BatchedPairs, BatchedQueue, BatchedReads, Blocks, HaloCache, HaloCacheMut, OwnerComputes,
-    OwnerComputesMut, Paged, PagedMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
-    Scope, Slice, SliceMut,
-};
+pub use behaviour::{BatchedIter, BatchedPairs, BatchedQueue, Blocks, PutOnly, Scope, Slice, SliceMut};
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::Element;
@@ -150,10 +147,10 @@ pub use world::{JobInfo, LineUsage, World};
 /// The types and traits of most programs. It does not contain the operations of [`ops`]: their names are short, and a
 /// program may have its own `Min` or `Sum`.
 pub mod prelude {
+    pub use crate::behaviour::guards::*;
     pub use crate::{
-        Accumulate, BatchedReads, Config, Element, Error, GMap, GScalar, GVector, GlobalRead, GlobalWrite, Halo,
-        HaloCache, HaloCacheMut, MatrixDim, Op, OwnerComputes, OwnerComputesMut, Paged, PagedMut, Partition, Rank,
-        ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
-        ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
+        Config, Element, Error, GMap, GScalar, GVector, GlobalRead, GlobalWrite, Halo, MatrixDim, Op, Partition, Rank,
+        ReadMostly, Result, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy,
+        distmemcpy_many, run,
     };
 }

@@ -3,15 +3,9 @@
 //! Methods that take or return an index, and `len()`, refer to the whole vector. Only slices and iterators without
 //! indices begin at the first element shown. So no guard dereferences to a slice: a slice counts from 0.
 
-use super::combined::Combined;
-use super::owner::{HasOwnPart, Owner, OwnerMut};
-use super::read_cache::Cached;
-use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
-use crate::element::Element;
-use crate::error::Result;
-use crate::vector::{GVector, GlobalRead, resolve};
+use super::{Behaviour, Scope};
+use crate::vector::GVector;
 use std::iter::FusedIterator;
-use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 use std::slice;
 
 /// A behaviour that shows consecutive elements. Not for users to implement.
@@ -29,55 +23,11 @@ pub trait ShowsElements: Behaviour {
     }
 }
 
-impl<T: Element> ShowsElements for Owner<T> {
-    #[inline]
-    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (self.indices().start, self.part(vector))
-    }
-
-    #[inline]
-    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
-        scope.state.own_get(index, scope.vector)
-    }
-}
-
-impl<T: Element> ShowsElements for OwnerMut<T> {
-    #[inline]
-    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (self.indices().start, self.part(vector))
-    }
-
-    #[inline]
-    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
-        scope.state.own_get(index, scope.vector)
-    }
-}
-
-impl<T: Element> ShowsElements for Cached<T> {
-    #[inline]
-    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
-        (self.first, self.shown())
-    }
-}
-
-impl<T: Element> ShowsElements for Combined<T> {
-    #[inline]
-    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
-        (self.first, self.shown())
-    }
-}
-
 /// A behaviour that shows consecutive elements for writing. Not for users to implement.
 pub trait ShowsElementsMut: ShowsElements {
     /// All elements.
     #[doc(hidden)]
     fn elements_mut(&mut self, vector: &GVector<Self::Element>) -> &mut [Self::Element];
-}
-
-impl<T: Element> ShowsElementsMut for OwnerMut<T> {
-    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
-        self.part_mut(vector)
-    }
 }
 
 /// Indices are global, and `len()` is the length of the vector. Iterators yield the elements of the
@@ -264,7 +214,7 @@ macro_rules! shows_window {
         }
 
         /// By global index.
-        impl<T: Element> Index<usize> for $guard<'_, T> {
+        impl<T: Element> std::ops::Index<usize> for $guard<'_, T> {
             type Output = T;
 
             #[inline]
@@ -274,37 +224,40 @@ macro_rules! shows_window {
             }
         }
 
-        impl<T: Element> GlobalRead<T> for $guard<'_, T> {
+        impl<T: Element> crate::GlobalRead<T> for $guard<'_, T> {
             fn len(&self) -> usize {
                 self.vector.len()
             }
 
             #[track_caller]
-            fn at(&self, index: usize) -> Result<T> {
+            fn at(&self, index: usize) -> crate::Result<T> {
                 self.check_shown(index)?;
                 Ok(self[index])
             }
         }
 
-        index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
-        index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
+        const _: () = {
+            use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+    crate::behaviour::elements::index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>);
+    crate::behaviour::elements::index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
+    crate::behaviour::elements::index_by_ranges!($guard by RangeFull);
+        };
     };
 }
 
 macro_rules! index_by_ranges {
     ($guard:ident by $($index:ty),+) => {$(
         /// By global indices. An open bound of the range is the bound of the [`window`](Scope::window).
-        impl<T: Element> Index<$index> for $guard<'_, T> {
+        impl<T: Element> std::ops::Index<$index> for $guard<'_, T> {
             type Output = [T];
 
             #[inline]
             #[track_caller]
             fn index(&self, range: $index) -> &[T] {
-                &self.as_slice()[self.places_of(resolve(range, &self.window()))]
+                &self.as_slice()[self.places_of(crate::vector::resolve(range, &self.window()))]
             }
         }
     )+};
 }
 
-shows_window!(ReadCache);
-shows_window!(ReadCacheReleaseC);
+pub(crate) use {index_by_ranges, shows_window};

@@ -18,16 +18,10 @@ mod rows;
 mod shown;
 mod slice;
 
-pub use accumulate::Accumulated;
-pub use batched_reads::{Batched, BatchedIter, BatchedPairs, BatchedQueue};
-pub use buffers::Buffered;
-pub use combined::Combined;
-pub use elements::{ShowsElements, ShowsElementsMut};
-pub use halo::Haloed;
-pub use owner::{HasOwnPart, Owner, OwnerMut, ShowsOwnPart};
-pub use paged::Pages;
-pub use read_cache::{Blocks, Cached, Streamed};
-pub use release::{Alone, PutOnly, Together};
+pub use batched_reads::{BatchedIter, BatchedPairs, BatchedQueue};
+pub use guards::*;
+pub use kinds::*;
+pub use read_cache::Blocks;
 pub use slice::{Slice, SliceMut};
 
 use crate::element::Element;
@@ -40,32 +34,66 @@ use crate::{Error, Site};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// The rank's own part, for reading: [`GVector::owner_computes`].
-pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
-/// The rank's own part, for writing: [`GVector::owner_computes_mut`].
-pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
-/// The whole vector, for reading: [`GVector::read_cache`].
-pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
-/// The rank's own rows and some around them, for reading: [`GVector::halo_cache`].
-pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
-/// The rank's own rows, for writing, and some around them: [`GVector::halo_cache_mut`].
-pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
-/// The whole vector, for reading while it arrives: [`GVector::read_cache_blocks`].
-pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
-/// The whole vector by pages, for reading: [`GVector::paged`].
-pub type Paged<'v, T> = Scope<'v, Pages<T, false>>;
-/// The whole vector by pages, for reading and writing: [`GVector::paged_mut`].
-pub type PagedMut<'v, T> = Scope<'v, Pages<T, true>>;
-/// Buffered writes by all ranks together: [`GVector::release_c`].
-pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
-/// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].
-pub type Accumulate<'v, T, O> = Scope<'v, Accumulated<T, O>>;
-/// The whole vector, for reading and writing: [`GVector::read_cache_release_c`].
-pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
-/// Many elements, read in batches: [`GVector::batched_reads`].
-pub type BatchedReads<'v, T> = Scope<'v, Batched<T>>;
-/// Buffered writes by one rank alone: [`GVector::release_alone`].
-pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
+/// The kinds of scopes and their traits, as programs see them: `aurora_core::kinds`.
+pub mod kinds {
+    pub use super::Behaviour;
+    pub use super::accumulate::Accumulated;
+    pub use super::batched_reads::Batched;
+    pub use super::buffers::Buffered;
+    pub use super::combined::Combined;
+    pub use super::elements::{ShowsElements, ShowsElementsMut};
+    pub use super::halo::Haloed;
+    pub use super::owner::{HasOwnPart, Owner, OwnerMut, ShowsOwnPart};
+    pub use super::paged::Pages;
+    pub use super::read_cache::{Cached, Streamed};
+    pub use super::release::{Alone, PutOnly, Together};
+}
+
+/// The guards, as programs see them: in `aurora_core` and its prelude.
+pub mod guards {
+    use super::*;
+
+    /// The rank's own part, for reading: [`GVector::owner_computes`].
+    pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
+    /// The rank's own part, for writing: [`GVector::owner_computes_mut`].
+    pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
+    /// The whole vector, for reading: [`GVector::read_cache`].
+    pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
+    /// The rank's own rows and some around them, for reading: [`GVector::halo_cache`].
+    pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
+    /// The rank's own rows, for writing, and some around them: [`GVector::halo_cache_mut`].
+    pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
+    /// The whole vector, for reading while it arrives: [`GVector::read_cache_blocks`].
+    pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
+    /// The whole vector by pages, for reading: [`GVector::paged`].
+    pub type Paged<'v, T> = Scope<'v, Pages<T, false>>;
+    /// The whole vector by pages, for reading and writing: [`GVector::paged_mut`].
+    pub type PagedMut<'v, T> = Scope<'v, Pages<T, true>>;
+    /// Buffered writes by all ranks together: [`GVector::release_c`].
+    pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
+    /// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].
+    pub type Accumulate<'v, T, O> = Scope<'v, Accumulated<T, O>>;
+    /// The whole vector, for reading and writing: [`GVector::read_cache_release_c`].
+    pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
+    /// Many elements, read in batches: [`GVector::batched_reads`].
+    pub type BatchedReads<'v, T> = Scope<'v, Batched<T>>;
+    /// Buffered writes by one rank alone: [`GVector::release_alone`].
+    pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
+}
+
+/// Makes a type a kind of scope. `Debug` of a kind shows its name only; `Debug` of the guard shows the rest.
+macro_rules! kind {
+    ([$($generics:tt)*] $kind:ty) => {
+        impl<$($generics)*> crate::behaviour::sealed::Sealed for $kind {}
+
+        impl<$($generics)*> std::fmt::Debug for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(<Self as crate::behaviour::Behaviour>::NAME)
+            }
+        }
+    };
+}
+pub(crate) use kind;
 
 /// A kind of scope: the state of its guard, and its end. Not for users to implement.
 pub trait Behaviour: sealed::Sealed + Sized {

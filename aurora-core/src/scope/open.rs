@@ -11,13 +11,16 @@ use aurora_net::{Payload, Rank};
 use serde::Serialize;
 use std::fmt;
 
+/// A batch of this many bytes does not travel with the end of a scope: its owner gets it at once.
+const FULL: usize = 64 << 10;
+
 /// Sends a batch of writes to the rank that owns them: the batch, and its payload.
 pub type SendBatch<'a, P> = &'a mut dyn FnMut(Rank, <P as Part>::Batch, Payload) -> Result<()>;
 
 /// The writes of a rank in a scope that are not sent yet.
 pub trait Writes<P: Part> {
-    /// Sends all writes in batches, in their order, to their owners. This rank can be one of them. The last batch to
-    /// each owner travels with the end of the scope. About 64 KiB are a good batch.
+    /// Sends all writes in batches, in their order, to their owners. This rank can be one of them. About 64 KiB are a
+    /// good batch. At the end of the scope a shorter last batch to an owner travels with the message of the end.
     ///
     /// # Errors
     /// Any error makes the object faulty on all ranks, because the writes are lost.
@@ -169,8 +172,13 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
                 own.push((batch, payload));
                 return Ok(());
             }
-            let before = last.get_mut(owner.index()).and_then(|last| last.replace((batch, payload)));
-            before.map_or(Ok(()), |before| send(shared, scope, (owner, false), before))
+            let before = last.get_mut(owner.index()).and_then(Option::take);
+            before.map_or(Ok(()), |before| send(shared, scope, (owner, false), before))?;
+            match last.get_mut(owner.index()) {
+                Some(last) if payload.len() < FULL => *last = Some((batch, payload)),
+                _ => send(shared, scope, (owner, false), (batch, payload))?,
+            }
+            Ok(())
         })?;
         for owner in shared.me.others(shared.size) {
             let last = last[owner.index()].take().map(|(batch, payload)| (PartBatch::Writes(batch), payload));

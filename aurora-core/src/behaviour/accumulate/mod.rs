@@ -9,7 +9,7 @@ mod sparse;
 
 use super::buffers::Buffered;
 use super::release::Together;
-use super::{Accumulate, Behaviour, Scope, sealed};
+use super::{Accumulate, Behaviour, Scope, kind};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
@@ -106,7 +106,7 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
     }
 }
 
-impl<T: Element, O> sealed::Sealed for Accumulated<T, O> {}
+kind!([T: Element, O: Op<T>] Accumulated<T, O>);
 
 impl<T: Element, O: Op<T>> Behaviour for Accumulated<T, O> {
     type Element = T;

@@ -10,7 +10,7 @@ mod queue;
 pub use iter::{BatchedIter, BatchedPairs};
 pub use queue::BatchedQueue;
 
-use super::{BatchedReads, Behaviour, Scope, sealed};
+use super::{BatchedReads, Behaviour, Scope, kind};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
@@ -23,7 +23,7 @@ use std::marker::PhantomData;
 /// Has no state: each queue has its own.
 pub struct Batched<T>(PhantomData<T>);
 
-impl<T> sealed::Sealed for Batched<T> {}
+kind!([T: Element] Batched<T>);
 
 impl<T: Element> Behaviour for Batched<T> {
     type Element = T;

@@ -2,10 +2,11 @@
 
 use crate::Site;
 use crate::behaviour::buffers::Buffered;
+use crate::behaviour::elements::{ShowsElements, shows_window};
 use crate::behaviour::marks::Marks;
 use crate::behaviour::read_cache::Cached;
 use crate::behaviour::release::{PutOnly, Together};
-use crate::behaviour::{Behaviour, ReadCacheReleaseC, Scope, sealed};
+use crate::behaviour::{Behaviour, ReadCacheReleaseC, Scope, kind};
 use crate::element::Element;
 use crate::error::Result;
 use crate::memory::Array;
@@ -48,7 +49,7 @@ impl<T: Element> Combined<T> {
     }
 }
 
-impl<T: Element> sealed::Sealed for Combined<T> {}
+kind!([T: Element] Combined<T>);
 
 impl<T: Element> Behaviour for Combined<T> {
     type Element = T;
@@ -215,3 +216,12 @@ impl<T: Element> GlobalWrite<T> for ReadCacheReleaseC<'_, T> {
         Ok(())
     }
 }
+
+impl<T: Element> ShowsElements for Combined<T> {
+    #[inline]
+    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
+        (self.first, self.shown())
+    }
+}
+
+shows_window!(ReadCacheReleaseC);

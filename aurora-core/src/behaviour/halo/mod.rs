@@ -8,7 +8,7 @@ mod show;
 
 pub use geometry::{Boundary, Halo};
 
-use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, Taken, sealed};
+use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, Taken, kind};
 use crate::Site;
 use crate::behaviour::halo::edges::{Edges, Exchange};
 use crate::behaviour::owner::Part;
@@ -36,7 +36,7 @@ pub struct Haloed<O: ShowsOwnPart> {
     letters: Arc<[LetterCount]>,
 }
 
-impl<O: ShowsOwnPart> sealed::Sealed for Haloed<O> {}
+kind!([O: ShowsOwnPart] Haloed<O>);
 
 impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
     type Element = O::Element;

@@ -2,7 +2,8 @@
 
 mod show;
 
-use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, Taken, sealed};
+use super::elements::{ShowsElements, ShowsElementsMut};
+use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, Taken, kind};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
@@ -124,8 +125,8 @@ impl<T> OwnerMut<T> {
     }
 }
 
-impl<T> sealed::Sealed for Owner<T> {}
-impl<T> sealed::Sealed for OwnerMut<T> {}
+kind!([T: Element] Owner<T>);
+kind!([T: Element] OwnerMut<T>);
 
 impl<T: Element> Behaviour for Owner<T> {
     type Element = T;
@@ -357,5 +358,35 @@ impl<T: Element> GVector<T> {
     /// The checked end of a guard reports a race that was found at its end.
     fn sound_if_checked(&self, site: &Site, checked: bool) -> Result<()> {
         if checked && self.shared.modes.check { self.shared.on(site, |_, cx| cx.sound()) } else { Ok(()) }
+    }
+}
+
+impl<T: Element> ShowsElements for Owner<T> {
+    #[inline]
+    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
+        (self.indices().start, self.part(vector))
+    }
+
+    #[inline]
+    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
+        scope.state.own_get(index, scope.vector)
+    }
+}
+
+impl<T: Element> ShowsElements for OwnerMut<T> {
+    #[inline]
+    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
+        (self.indices().start, self.part(vector))
+    }
+
+    #[inline]
+    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
+        scope.state.own_get(index, scope.vector)
+    }
+}
+
+impl<T: Element> ShowsElementsMut for OwnerMut<T> {
+    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+        self.part_mut(vector)
     }
 }

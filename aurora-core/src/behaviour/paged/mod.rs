@@ -18,7 +18,7 @@ use self::map::PageMap;
 use self::protocol::{Paging, flush_at_end};
 use self::view::{View, differ};
 use super::release::end::end_release;
-use super::{Behaviour, Paged, PagedMut, Scope, sealed};
+use super::{Behaviour, Paged, PagedMut, Scope, kind};
 use crate::collective::{Came, In};
 use crate::element::Element;
 use crate::error::Result;
@@ -49,7 +49,7 @@ pub struct Pages<T: Element, const WRITES: bool> {
     failed: Option<Error>,
 }
 
-impl<T: Element, const WRITES: bool> sealed::Sealed for Pages<T, WRITES> {}
+kind!([T: Element, const WRITES: bool] Pages<T, WRITES>);
 
 impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
     type Element = T;

@@ -5,7 +5,7 @@ use super::load::Loaded;
 use super::protocol::Load;
 use super::stream::{Outcome, Piece};
 use crate::Site;
-use crate::behaviour::{Behaviour, ReadCacheBlocks, Scope, sealed};
+use crate::behaviour::{Behaviour, ReadCacheBlocks, Scope, kind};
 use crate::element::Element;
 use crate::error::Result;
 use crate::ids::Epoch;
@@ -28,7 +28,7 @@ pub struct Streamed<T: Element> {
     whole: OnceCell<Kept<T>>,
 }
 
-impl<T: Element> sealed::Sealed for Streamed<T> {}
+kind!([T: Element] Streamed<T>);
 
 impl<T: Element> Behaviour for Streamed<T> {
     type Element = T;

@@ -13,7 +13,8 @@ mod stream;
 pub use blocks::{Blocks, Streamed};
 
 use self::protocol::Load;
-use super::{Behaviour, ReadCache, Scope, sealed};
+use super::elements::{ShowsElements, shows_window};
+use super::{Behaviour, ReadCache, Scope, kind};
 use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
 use crate::element::Element;
@@ -57,7 +58,7 @@ impl<T: Element> Cached<T> {
     }
 }
 
-impl<T> sealed::Sealed for Cached<T> {}
+kind!([T: Element] Cached<T>);
 
 impl<T: Element> Behaviour for Cached<T> {
     type Element = T;
@@ -239,3 +240,12 @@ impl<T: Element> GVector<T> {
         Ok(())
     }
 }
+
+impl<T: Element> ShowsElements for Cached<T> {
+    #[inline]
+    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
+        (self.first, self.shown())
+    }
+}
+
+shows_window!(ReadCache);

@@ -1,7 +1,7 @@
 //! `ReleaseC` of one rank alone (the paper's Figure 1): each owner acknowledges every batch.
 
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
-use crate::behaviour::{Behaviour, ReleaseAlone, Scope, sealed};
+use crate::behaviour::{Behaviour, ReleaseAlone, Scope, kind};
 use crate::element::Element;
 use crate::error::Result;
 use crate::ids::CallId;
@@ -142,7 +142,7 @@ impl<T: Element> Sender<T> for Calls {
     }
 }
 
-impl<T, O> sealed::Sealed for Alone<T, O> {}
+kind!([T: Element, O] Alone<T, O>);
 
 impl<T: Element, O> Behaviour for Alone<T, O> {
     type Element = T;

@@ -3,7 +3,7 @@
 use super::end::end_release;
 use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
-use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
+use crate::behaviour::{Behaviour, ReleaseC, Scope, kind};
 use crate::element::Element;
 use crate::error::Result;
 use crate::ops::{self, Op, OpId};
@@ -89,7 +89,7 @@ impl<T: Element> Sender<T> for Entered {
     }
 }
 
-impl<T, O> sealed::Sealed for Together<T, O> {}
+kind!([T: Element, O] Together<T, O>);
 
 impl<T: Element, O> Behaviour for Together<T, O> {
     type Element = T;
