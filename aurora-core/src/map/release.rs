@@ -270,7 +270,11 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     #[inline(never)]
     fn make_room(&mut self) -> Result<()> {
         let map = self.map;
-        let may_grow = |bytes: usize| bytes <= BUFFER && map.shared.tidy(|_, cx| cx.may_copy(bytes, bytes / 2));
+        let may_grow = |bytes: usize| {
+            // Not under the lock: it may look at the free memory.
+            let budget = || map.shared.tidy(|_, cx| cx.budget());
+            bytes <= BUFFER && budget().admit(bytes, bytes / 2).is_ok()
+        };
         let room = self.scope.writes.buffer.make_room(may_grow);
         if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.scope.site()))? {
             return Ok(());
@@ -316,12 +320,13 @@ struct Unsent<K, V> {
 impl<K: MapKey, V: MapValue> Writes<Own<K, V>> for Unsent<K, V> {
     fn flush(&mut self, send: SendBatch<'_, Own<K, V>>) -> Result<()> {
         let me = self.me;
-        let (mut batches, mut own) = (vec![Batch::default(); self.size], Vec::new());
+        let (mut batches, mut own) = (vec![Batch::default(); self.size], Vec::with_capacity(OWN_BATCH));
         for write in self.buffer.take() {
             let owner = owner_of(write.pair.hash, batches.len());
             if owner == me {
                 if own.len() == OWN_BATCH {
-                    send(me, MapBatch::own(std::mem::take(&mut own)), Payload::Empty)?;
+                    let full = std::mem::replace(&mut own, Vec::with_capacity(OWN_BATCH));
+                    send(me, MapBatch::own(full), Payload::Empty)?;
                 }
                 own.push(write);
                 continue;

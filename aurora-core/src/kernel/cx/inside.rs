@@ -4,7 +4,7 @@ use super::Cx;
 use crate::error::Done;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::asking::Asking;
-use crate::memory::Shortage;
+use crate::memory::{Budget, Shortage};
 use crate::object::{GuardId, OpenGuard, Until, Wait};
 use crate::operation::SameNumber;
 use crate::race::{Clock, Time};
@@ -68,9 +68,9 @@ impl Cx<'_> {
         self.sound()
     }
 
-    /// True if this rank may make a copy of `bytes`, `untaken` of which the system has not given yet.
-    pub(crate) fn may_copy(&self, bytes: usize, untaken: usize) -> bool {
-        self.core.budget.admit(bytes, untaken).is_ok()
+    /// The limit of copies on this rank.
+    pub(crate) fn budget(&self) -> Budget {
+        self.core.budget
     }
 
     /// Checks that this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If it may
