@@ -13,7 +13,7 @@ use crate::object::Cx;
 use crate::ops::OpId;
 use crate::scope::{Access, Outcome, Part, Turn};
 use crate::{Error, Site};
-use aurora_net::Payload;
+use aurora_net::{Payload, Rank};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -48,6 +48,32 @@ impl<K: MapKey, V: MapValue> MapBatch<K, V> {
         self.done += len;
         self.hashes = self.hashes.wrapping_sub(write.pair.hash);
         Ok(Some((write, len)))
+    }
+
+    /// Applies the next writes. Returns the bytes of memory that they take, and true if there are no more. `None`: a key
+    /// is not one that its sender has written.
+    fn apply_few(
+        &mut self,
+        own: &mut Entries<K, V>,
+        payload: &[u8],
+        apply: Option<OpFn<V>>,
+        (me, ranks): (Rank, usize),
+    ) -> Result<(usize, bool), Option<Fault>> {
+        let mut taken = 0;
+        for _ in 0..BETWEEN_LOOKS {
+            let Some((write, bytes)) = self.next_write(payload).map_err(Some)? else {
+                return if self.hashes == 0 { Ok((taken, true)) } else { Err(None) };
+            };
+            if owner_of(write.pair.hash, ranks) != me {
+                return Err(None);
+            }
+            taken += bytes + Entries::<K, V>::ENTRY;
+            match apply.filter(|_| !write.is_put) {
+                Some(apply) => own.update(write.pair, apply),
+                None => drop(own.insert(write.pair)),
+            }
+        }
+        Ok((taken, false))
     }
 }
 
@@ -88,30 +114,24 @@ impl<K: MapKey, V: MapValue> Own<K, V> {
         turn: &mut Turn<'_, '_>,
     ) -> Result<Outcome, Error> {
         let apply = turn.op().map(|op| self.op(op, turn)).transpose()?;
+        let here = (turn.me(), turn.size());
         loop {
             let Some(own) = self.entries_mut() else {
                 return Ok(Outcome::Park);
             };
-            for _ in 0..BETWEEN_LOOKS {
-                let (write, bytes) = match batch.next_write(payload) {
-                    Ok(Some(write)) => write,
-                    Ok(None) if batch.hashes == 0 => return Ok(Outcome::applied(Ok(()))),
-                    Ok(None) => return Err(another_key::<K>(turn.made_at())),
-                    Err(Fault::Type(cause)) => return Err(undecodable::<(K, V)>(cause, turn)),
-                    Err(Fault::Malformed) => {
-                        let error = malformed(turn.from());
-                        turn.fail_job(error.clone());
-                        return Err(error);
-                    }
-                };
-                if owner_of(write.pair.hash, turn.size()) != turn.me() {
-                    return Err(another_key::<K>(turn.made_at()));
+            let (bytes, is_done) = match batch.apply_few(own, payload, apply, here) {
+                Ok(applied) => applied,
+                Err(None) => return Err(another_key::<K>(turn.made_at())),
+                Err(Some(Fault::Type(cause))) => return Err(undecodable::<(K, V)>(cause, turn)),
+                Err(Some(Fault::Malformed)) => {
+                    let error = malformed(turn.from());
+                    turn.fail_job(error.clone());
+                    return Err(error);
                 }
-                turn.take_memory(bytes + Entries::<K, V>::ENTRY)?;
-                match apply.filter(|_| !write.is_put) {
-                    Some(apply) => own.update(write.pair, apply),
-                    None => drop(own.insert(write.pair)),
-                }
+            };
+            turn.take_memory(bytes)?;
+            if is_done {
+                return Ok(Outcome::applied(Ok(())));
             }
             if turn.is_over() {
                 return Ok(Outcome::Interrupted);
