@@ -10,6 +10,7 @@ use std::time::Duration;
 mod counting;
 mod hostile;
 mod memory;
+mod parts;
 mod sources;
 mod waits;
 mod words;
