@@ -104,6 +104,10 @@ pub trait Behaviour: sealed::Sealed + Sized {
     #[doc(hidden)]
     const NAME: &'static str;
 
+    /// True if the guard borrows the vector mutably.
+    #[doc(hidden)]
+    const WRITES: bool = false;
+
     /// True if the end of the scope sends messages.
     #[doc(hidden)]
     const SENDS: bool = false;
@@ -159,22 +163,26 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// Opens a scope whose end all ranks await. Then retries parked batches: ranks that opened the scope earlier may
     /// have sent batches that wait for this opening.
     fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
-        let scope = Self::open(vector, window, site, state, true, true);
-        vector.shared.tidy(|object, _| object.core().retry());
-        scope
+        Self::open_as((true, true), (vector, window, site), state)
     }
 
-    /// Opens a scope that is entered. `awaited`: all ranks wait for its end.
-    pub(crate) fn open(
-        vector: &'v GVector<B::Element>,
-        window: Window,
-        site: Site,
+    /// Opens a scope that is entered, or that this rank opens alone.
+    pub(crate) fn open(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
+        Self::open_as((B::WRITES, false), (vector, window, site), state)
+    }
+
+    fn open_as(
+        (mutable, awaited): (bool, bool),
+        (vector, window, site): (&'v GVector<B::Element>, Window, Site),
         state: B,
-        mutable: bool,
-        awaited: bool,
     ) -> Self {
-        let how = (mutable, awaited);
-        let guard = vector.shared.tidy(|object, cx| object.core().open_guard((B::NAME, &site), how, window, cx));
+        let guard = vector.shared.tidy(|object, cx| {
+            let guard = object.core().open_guard((B::NAME, &site), (mutable, awaited), window, cx);
+            if awaited {
+                object.core().retry();
+            }
+            guard
+        });
         Self::new((vector, window, site), state, guard)
     }
 

@@ -225,7 +225,9 @@ impl SharedObject for Vector {
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
         let (awaited, doing) = match (ScopeWait::of(wait), self.protocol_of(wait)) {
             (Ok(wait), _) => (self.core.scopes.awaited(wait), self.core.scopes.doing(wait, name)),
-            (_, Some((protocol, detail))) => (protocol.awaits(&self.core, detail), protocol.doing(detail, name)),
+            (_, Some((protocol, detail))) => {
+                (protocol.awaits(&self.core, detail), protocol.doing(&self.core, detail, name))
+            }
             (_, None) => {
                 let readers = format!("waits until transfers from {name} are acknowledged, or its readers have left");
                 (Vec::new(), readers)

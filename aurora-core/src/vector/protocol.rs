@@ -104,7 +104,7 @@ pub(crate) trait Protocol: Any + Send {
     }
 
     /// The activity of the rank that waits, in words.
-    fn doing(&self, _detail: u64, name: &ObjectName) -> String {
+    fn doing(&self, _core: &VectorCore, _detail: u64, name: &ObjectName) -> String {
         format!("waits for {name}")
     }
 

@@ -88,7 +88,7 @@ impl<T: Element> GVector<T> {
             // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
             self.await_usable(false, window, &site)?;
         }
-        Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
+        Ok(Scope::open(self, window, site, Batched(PhantomData)))
     }
 }
 

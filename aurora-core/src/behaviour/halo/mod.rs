@@ -41,6 +41,7 @@ kind!([O: ShowsOwnPart] Haloed<O>);
 impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
     type Element = O::Element;
     const NAME: &'static str = "HaloCache";
+    const WRITES: bool = O::WRITES;
 
     fn hand_back(&mut self, vector: &GVector<O::Element>) -> Option<Taken> {
         self.own.hand_back(vector)
@@ -85,7 +86,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn halo_cache(&self, halo: impl Into<Halo>) -> Result<HaloCache<'_, T>> {
         let site = Site::here();
-        self.open_halo(halo.into(), Owner::of(Part::new(self, Window::WHOLE, &site)), false, site)
+        self.open_halo(halo.into(), Owner::of(Part::new(self, Window::WHOLE, &site)), site)
     }
 
     /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and
@@ -118,13 +119,14 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn halo_cache_mut(&mut self, halo: impl Into<Halo>) -> Result<HaloCacheMut<'_, T>> {
         let site = Site::here();
-        self.open_halo(halo.into(), OwnerMut::of(Part::new(self, Window::WHOLE, &site)), true, site)
+        self.open_halo(halo.into(), OwnerMut::of(Part::new(self, Window::WHOLE, &site)), site)
     }
 
-    fn open_halo<O>(&self, halo: Halo, own: O, writes: bool, site: Site) -> Result<Scope<'_, Haloed<O>>>
+    fn open_halo<O>(&self, halo: Halo, own: O, site: Site) -> Result<Scope<'_, Haloed<O>>>
     where
         O: ShowsOwnPart<Element = T>,
     {
+        let writes = O::WRITES;
         self.await_usable(writes, Window::WHOLE, &site)?;
         if writes {
             self.shared.wait_on(GATE, &site, |object, cx| object.core().poll_exclusive(Window::WHOLE, cx))?;
@@ -141,7 +143,7 @@ impl<T: Element> GVector<T> {
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
         entered.inspect_err(|_| state.end(self))?;
-        Ok(Scope::open(self, Window::WHOLE, site, state, writes, false))
+        Ok(Scope::open(self, Window::WHOLE, site, state))
     }
 }
 

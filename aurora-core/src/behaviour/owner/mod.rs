@@ -150,6 +150,7 @@ impl<T: Element> Behaviour for Owner<T> {
 impl<T: Element> Behaviour for OwnerMut<T> {
     type Element = T;
     const NAME: &'static str = "OwnerComputes";
+    const WRITES: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         vector.sound_if_checked(site, checked)

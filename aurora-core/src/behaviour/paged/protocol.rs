@@ -171,7 +171,7 @@ impl Protocol for Paging {
         self.0.iter().flat_map(|scope| scope.awaited()).collect()
     }
 
-    fn doing(&self, _: u64, name: &ObjectName) -> String {
+    fn doing(&self, _: &VectorCore, _: u64, name: &ObjectName) -> String {
         format!("waits in a sync for changes of {name}")
     }
 }

@@ -91,7 +91,7 @@ impl<T: Element> GVector<T> {
             Ok(load.stream(core, epoch, &site, cx))
         })?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
-        Ok(Scope::open(self, Window::WHOLE, site, state, false, false))
+        Ok(Scope::open(self, Window::WHOLE, site, state))
     }
 }
 

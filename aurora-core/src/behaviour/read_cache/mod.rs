@@ -106,7 +106,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_cache(&self, window: Window, site: Site) -> Result<ReadCache<'_, T>> {
         let cached = self.load(Cached::<T>::NAME, window, &site)?;
-        Ok(Scope::open(self, window, site, cached, false, false))
+        Ok(Scope::open(self, window, site, cached))
     }
 
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {

@@ -236,7 +236,7 @@ impl Protocol for Load {
         }
     }
 
-    fn doing(&self, _: Epoch, name: &ObjectName) -> String {
+    fn doing(&self, _: &VectorCore, _: Epoch, name: &ObjectName) -> String {
         format!("opens a ReadCache of {name}")
     }
 

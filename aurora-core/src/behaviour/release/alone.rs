@@ -147,6 +147,7 @@ kind!([T: Element, O] Alone<T, O>);
 impl<T: Element, O> Behaviour for Alone<T, O> {
     type Element = T;
     const NAME: &'static str = check::ALONE;
+    const WRITES: bool = true;
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
@@ -241,6 +242,6 @@ impl<T: Element> GVector<T> {
         let alone = check::Alone { number, opened: site.clone().clipped() };
         let calls = Calls { reason, window, under_way, alone, wrote: vec![false; self.shared.size] };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
-        Ok(Scope::open(self, window, site, state, true, false))
+        Ok(Scope::open(self, window, site, state))
     }
 }

@@ -123,7 +123,7 @@ impl Protocol for Edges {
         self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited).collect()
     }
 
-    fn doing(&self, _: u64, name: &ObjectName) -> String {
+    fn doing(&self, _: &VectorCore, _: u64, name: &ObjectName) -> String {
         let number = self.halos.get(&self.current).map_or(0, |halo| halo.number);
         let action = if number == 0 { "opens" } else { "refreshes" };
         // Several HaloCaches may be open: the number tells them apart.
