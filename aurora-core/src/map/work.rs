@@ -50,8 +50,8 @@ impl<K: MapKey, V: MapValue> MapBatch<K, V> {
         Ok(Some((write, len)))
     }
 
-    /// Applies the next writes. Returns the bytes of memory that they take, and true if there are no more. `None`: a key
-    /// is not one that its sender has written.
+    /// Applies the next writes. Returns the bytes of memory that they take, and true if there are no more. `None`: a
+    /// key is not one that its sender has written.
     fn apply_few(
         &mut self,
         own: &mut Entries<K, V>,

@@ -25,6 +25,11 @@ pub struct Guard<'s, O: SharedObject> {
 }
 
 impl<O: SharedObject> Guard<'_, O> {
+    /// The handle of the object.
+    pub fn shared(&self) -> &Shared<O> {
+        self.shared
+    }
+
     /// The line that has opened the guard.
     pub fn site(&self) -> &Site {
         &self.site

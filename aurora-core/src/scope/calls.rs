@@ -96,7 +96,70 @@ impl<P: Part> Shared<Scoped<P>> {
     }
 
     /// Opens a guard of this rank alone that shows or takes its part: waits until all earlier scopes have ended and
-    /// `take` returns `Some`. `mutable`: the guard borrows the object mutably. [`Guard::end`] gives the part back.
+    /// `take` returns `Some`. It orders no other ranks. `mutable`: the handle of the object has to be borrowed mutably
+    /// while the guard lives. The closure of [`Guard::end`] gives the part back.
+    ///
+    /// ```
+    /// use aurora_core::object::{Guard, Plan, Shared};
+    /// use aurora_core::prelude::*;
+    /// use aurora_core::scope::{Outcome, Part, Scoped, Turn};
+    ///
+    /// /// A list of each rank; `None`: a guard has it.
+    /// struct Lists(Option<Vec<u8>>);
+    ///
+    /// impl Part for Lists {
+    ///     type Request = ();
+    ///     type Batch = ();
+    ///
+    ///     fn is_write((): &()) -> bool {
+    ///         false
+    ///     }
+    ///
+    ///     fn serve(&mut self, (): &mut (), _: &[u8], _: &mut Turn<'_, '_>) -> Outcome {
+    ///         self.0.clone().map_or(Outcome::Park, |list| Outcome::Done(Ok(list.into())))
+    ///     }
+    ///
+    ///     fn apply(&mut self, (): &mut (), _: &[u8], _: &mut Turn<'_, '_>) -> Outcome {
+    ///         Outcome::applied(Ok(()))
+    ///     }
+    ///
+    ///     fn is_lent(&self) -> bool {
+    ///         self.0.is_none()
+    ///     }
+    /// }
+    ///
+    /// /// The list of this rank, for writing.
+    /// struct Mine<'l> {
+    ///     list: Vec<u8>,
+    ///     guard: Option<Guard<'l, Scoped<Lists>>>,
+    /// }
+    ///
+    /// impl<'l> Mine<'l> {
+    ///     fn open(lists: &'l mut Shared<Scoped<Lists>>) -> Result<Self> {
+    ///         let (list, guard) = lists.lend("Mine", true, |lists| lists.0.take())?;
+    ///         Ok(Mine { list, guard: Some(guard) })
+    ///     }
+    /// }
+    ///
+    /// impl Drop for Mine<'_> {
+    ///     fn drop(&mut self) {
+    ///         let list = std::mem::take(&mut self.list);
+    ///         if let Some(guard) = self.guard.take() {
+    ///             guard.end(move |lists, _| lists.part_mut().0 = Some(list));
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut lists = world.share_part(Plan::new("lists", &()), |_| Ok(Lists(Some(Vec::new()))))?;
+    ///     let me = world.rank().index() as u8;
+    ///     Mine::open(&mut lists)?.list.push(10 * me);
+    ///     world.barrier()?;
+    ///     assert_eq!(lists.request(Rank::new(1), "list", (), [])?, [10]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// The race detector does not see the program's accesses to the shown data: [`accessed`](Self::accessed) notes
     /// them.

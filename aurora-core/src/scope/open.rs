@@ -20,7 +20,8 @@ pub type SendBatch<'a, P> = &'a mut dyn FnMut(Rank, <P as Part>::Batch, Payload)
 /// The writes of a rank in a scope that are not sent yet.
 pub trait Writes<P: Part> {
     /// Sends all writes in batches, in their order, to their owners. This rank can be one of them. About 64 KiB are a
-    /// good batch. At the end of the scope a shorter last batch to an owner travels with the message of the end.
+    /// good batch, and an empty one is a message too. At the end of the scope a shorter last batch to an owner travels
+    /// with the message of the end.
     ///
     /// # Errors
     /// Any error makes the object faulty on all ranks, because the writes are lost.
