@@ -321,6 +321,16 @@ impl Kernel {
         self.shut_all();
     }
 
+    /// True if an object that every rank has dropped still does work in steps: its errors belong to this job.
+    pub(crate) fn is_working(&self) -> bool {
+        self.objects.values().any(|Entry { frame, machine, .. }| {
+            frame.fault.is_none()
+                && frame.dropped.iter().all(|dropped| *dropped)
+                && machine.poll_timeout().is_some()
+                && !machine.is_idle(false)
+        })
+    }
+
     /// Forgets an object that every rank has dropped, once nothing is sent from it. A faulty object does not wait for
     /// its load, which is not needed and may lack memory.
     pub(crate) fn reap(&mut self, id: ObjectId) {

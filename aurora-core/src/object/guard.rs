@@ -55,8 +55,8 @@ impl<O: SharedObject> Guard<'_, O> {
     fn close_once(&mut self, panicked: bool, give_back: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
         if let Some(id) = self.id.take() {
             self.shared.let_go(move |object, cx| {
-                give_back(object, cx);
                 cx.close_guard(id, panicked);
+                give_back(object, cx);
                 object.guard_ended();
             });
         }

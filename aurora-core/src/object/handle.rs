@@ -113,8 +113,7 @@ impl World {
     ) -> Result<Shared<O>> {
         let link = self.link().of_next_object();
         plan.of_type::<O>();
-        let words = NodeWords::make(&link, &plan)?;
-        let made = make(&Making::new(&link, &plan, &words));
+        let made = NodeWords::make(&link, &plan).and_then(|words| make(&Making::new(&link, &plan, &words)));
         match made {
             Ok(object) => Shared::construct(link, &mut plan, |_| object),
             Err(error) => {

@@ -4,7 +4,7 @@ use super::Plan;
 use crate::collective::Came;
 use crate::error::Result;
 use crate::link::Link;
-use crate::memory;
+use crate::memory::{self, Demand, Limits};
 use crate::{Element, Error};
 use aurora_net::{Rank, Words};
 use std::fmt;
@@ -81,7 +81,12 @@ impl NodeWords {
             return Ok(NodeWords(None));
         }
         let (bytes, action) = (plan.words.saturating_mul(size_of::<AtomicU64>()), plan.action());
-        link.come(Came::new("the begin of a construction", &action, plan.key_of(link.id())), &plan.site)?;
+        let demand =
+            Demand::new(link.me, bytes / link.node().map_or(1, |node| node.ranks().len()), Limits::find().pools());
+        let came = Came { demand, ..Came::new("the begin of a construction", &action, plan.key_of(link.id())) };
+        if let Some((rank, shortage)) = link.come(came, &plan.site)? {
+            return Err(shortage.error(rank, "its words", plan.name(), &plan.site));
+        }
         let memory = match link.node() {
             Some(node) => node.share(link.id().0, bytes),
             None => aurora_net::Segment::create(bytes),

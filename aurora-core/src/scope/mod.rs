@@ -123,6 +123,12 @@ pub(crate) trait Served: SharedObject + Sized {
     fn is_lent(&self) -> bool {
         false
     }
+
+    /// True if work that is due, and that nothing is known to hold up, waits for the program of any rank. False: a
+    /// transfer or a step is under way.
+    fn may_be_parked(&self) -> bool {
+        false
+    }
 }
 
 /// The scopes of one object on one rank.
@@ -298,6 +304,14 @@ pub(crate) use answered_by_scopes;
 /// Further methods of [`SharedObject`], for an object whose work and waits are all of its scopes.
 macro_rules! worked_by_scopes {
     () => {
+        crate::scope::worked_by_scopes!(else awaits);
+
+        fn awaits(&self, wait: crate::object::Wait, name: &crate::error::ObjectName) -> crate::object::Awaited {
+            let wait = crate::scope::ScopeWait::of(wait).expect("the object has no waits of its own");
+            crate::object::Awaited { ranks: self.scopes.awaited(wait), doing: self.scopes.doing(wait, name) }
+        }
+    };
+    (else awaits) => {
         fn advance(&mut self, cx: &mut crate::object::Cx<'_>) {
             crate::scope::advance(self, cx);
         }
@@ -316,11 +330,6 @@ macro_rules! worked_by_scopes {
 
         fn is_idle(&self, faulty: bool) -> bool {
             faulty || self.scopes.is_idle()
-        }
-
-        fn awaits(&self, wait: crate::object::Wait, name: &crate::error::ObjectName) -> crate::object::Awaited {
-            let wait = crate::scope::ScopeWait::of(wait).expect("the object has no waits of its own");
-            crate::object::Awaited { ranks: self.scopes.awaited(wait), doing: self.scopes.doing(wait, name) }
         }
 
         fn holds(&self, held: &mut crate::object::Holds<'_>) {

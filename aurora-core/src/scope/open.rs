@@ -1,7 +1,7 @@
 //! A collective scope of writes that the program has open on an object with parts.
 
 use super::check::Noted;
-use super::scoped::{PartBatch, PartWork, Scoped};
+use super::scoped::{LENT, PartBatch, PartWork, Scoped};
 use super::{Entered, Opening, Part, end_here, end_to};
 use crate::Site;
 use crate::error::Result;
@@ -110,7 +110,7 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
         let flushed = shared.poisoned_by_panics((behaviour, Some(&opened)), || {
             self.send_notes(true)?;
             let OpenScope { scope, writes, .. } = self;
-            writes.flush(&mut |owner, batch, payload| send(shared, scope, (owner, true), (batch, payload)))
+            flush(writes, &mut |owner, batch, payload| send(shared, scope, (owner, true), (batch, payload)))
         });
         // The program may go on without the lost writes, so the object must fail.
         flushed.inspect_err(|error| shared.tidy(|_, cx| cx.fail(error.clone())))
@@ -135,8 +135,8 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
     /// scope and all writes to this rank's part are applied.
     ///
     /// # Errors
-    /// `Mismatch`, `Leaked` or `Poisoned` of the object; the error of [`Writes::flush`] or [`Part::apply`] on any rank;
-    /// the error that ended the job.
+    /// `Mismatch`, `Leaked` or `Poisoned` of the object; the error of [`Writes::flush`] or [`Part::apply`] on this rank,
+    /// and that of another rank if it is known here: otherwise a later use returns it; the error that ended the job.
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }
@@ -168,7 +168,7 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
         // The last batch to each owner travels with the end. Other ranks get theirs before this rank applies its own.
         let mut last: Vec<_> = (0..shared.size).map(|_| None).collect();
         let mut own = Vec::new();
-        writes.flush(&mut |owner, batch, payload| {
+        flush(writes, &mut |owner, batch, payload| {
             if owner == shared.me {
                 own.push((batch, payload));
                 return Ok(());
@@ -199,6 +199,15 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
     }
 }
 
+/// Flushes writes. An error of `send` counts, whether [`Writes::flush`] returns it or not.
+fn flush<P: Part>(writes: &mut impl Writes<P>, send: SendBatch<'_, P>) -> Result<()> {
+    let mut failed = Ok(());
+    let flushed = writes.flush(&mut |owner, batch, payload| {
+        send(owner, batch, payload).inspect_err(|error| failed = Err(error.clone()))
+    });
+    flushed.and(failed)
+}
+
 /// Sends a batch to its owner as soon as the owner may get another batch, or at once unless `waits`.
 fn send<P: Part>(
     shared: &Shared<Scoped<P>>,
@@ -209,6 +218,9 @@ fn send<P: Part>(
     let (batch, site) = (PartBatch::Writes(batch), scope.site().clone());
     if owner.index() >= shared.size {
         return Err(crate::Error::NoSuchRank { rank: owner, size: shared.size, site });
+    }
+    if let Payload::Lent { .. } = payload {
+        return Err(shared.tidy(|_, cx| cx.error(LENT)));
     }
     if owner != shared.me {
         return shared.send_batch(scope, (owner, waits), batch, || payload, &site);

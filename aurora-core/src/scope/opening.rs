@@ -64,7 +64,7 @@ impl Opening {
 
     /// The same, but each part applies the batches in the order of the ranks.
     pub fn in_order(self) -> Self {
-        Opening { rule: Rule::EndedInOrder, ..self }
+        Opening { rule: Rule::EndedInOrder, ..self }.with_words(" in the order of the ranks")
     }
 
     /// The name of a scope that this rank opens.
@@ -86,8 +86,14 @@ impl Opening {
         Opening { window, ..self }
     }
 
-    /// Adds words behind the name, which must be equal on all ranks, too.
-    pub fn with(self, detail: impl Into<Cow<'static, str>>) -> Self {
+    /// Adds words behind the name, such as ` of counts`, which must be equal on all ranks, too.
+    pub fn with_words(self, words: &str) -> Self {
+        let detail = format!("{}{words}", self.detail);
+        self.with(detail)
+    }
+
+    /// Has these words behind its name, which must be equal on all ranks, too.
+    pub(crate) fn with(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Opening { detail: detail.into(), ..self }
     }
 

@@ -2,11 +2,12 @@
 
 use super::check::{Checker, How, Notes, Noting};
 use super::part::{Part, Turn};
-use super::{Due, Opening, Outcome, ScopeMessage, Scopes, Served, Then, Work};
+use super::{Due, Ledger, Opening, Outcome, ScopeMessage, ScopeWait, Scopes, Served, Then, Work};
+use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
 use crate::memory::Allowance;
-use crate::object::{Call, Cx, Making, Malformed, Plan, Shared, SharedObject, Wait, decode};
+use crate::object::{Awaited, Call, Cx, Making, Malformed, Plan, Shared, SharedObject, Wait, decode};
 use crate::ops::OpId;
 use crate::race::{Opened, Origin};
 use crate::stats::Kind;
@@ -164,14 +165,24 @@ impl<P: Part> Scoped<P> {
         let by = (from, scopes.ledger.epoch);
         let noting = check.as_deref_mut().zip(origin.as_ref());
         let noting = noting.map(|(check, origin)| Noting { check, origin, by });
-        match part.serve(request, payload, &mut Turn { cx, from, op: None, step, allowance, noting }) {
-            Outcome::Done(answer) => Some(answer.map(into_vec)),
+        let mut turn = Turn { cx, from, op: None, step, allowance, noting };
+        let served = part.serve(request, payload, &mut turn);
+        match owned(served, &turn) {
+            Outcome::Done(answer) => {
+                self.has_written(P::is_write(request));
+                Some(answer.map(into_vec))
+            }
             Outcome::Park => None,
             Outcome::Interrupted => {
                 self.scopes.step.interrupt(cx);
                 None
             }
         }
+    }
+
+    /// Parked work may wait for the write.
+    fn has_written(&mut self, is_write: bool) {
+        self.scopes.has_changed |= is_write && self.scopes.parked().len() > 0;
     }
 
     /// Applies a batch of notes: the writes of a rank in the scope of this epoch.
@@ -207,6 +218,17 @@ impl<P: Part> Scoped<P> {
         }
     }
 }
+
+/// A part has no memory that the transport may read later.
+fn owned(served: Outcome, cx: &Cx<'_>) -> Outcome {
+    match served {
+        Outcome::Done(Ok(Payload::Lent { .. })) => Outcome::Done(Err(cx.error(LENT))),
+        served => served,
+    }
+}
+
+/// A payload of a part that is not its own.
+pub(super) const LENT: &str = "a `Part` cannot lend memory: give the bytes as a `Vec<u8>` or a `Buffer`";
 
 /// The answer of a rank to itself.
 fn into_vec(answer: Payload) -> Vec<u8> {
@@ -244,7 +266,7 @@ impl<P: Part> Served for Scoped<P> {
             PartWork::Request(Stamped { epoch, request, origin }) => {
                 let noting = check.as_deref_mut().zip(origin.as_deref());
                 turn.noting = noting.map(|(check, origin)| Noting { check, origin, by: (from, *epoch) });
-                part.serve(request, payload, &mut turn)
+                owned(part.serve(request, payload, &mut turn), &turn)
             }
             PartWork::Batch(op, PartBatch::Writes(batch)) => {
                 turn.op = *op;
@@ -264,6 +286,11 @@ impl<P: Part> Served for Scoped<P> {
 
     fn is_lent(&self) -> bool {
         self.part.is_lent()
+    }
+
+    /// The part has parked the work: requests and writes of any rank may change the part.
+    fn may_be_parked(&self) -> bool {
+        self.scopes.step.interrupted().is_none()
     }
 }
 
@@ -288,12 +315,28 @@ impl<P: Part> SharedObject for Scoped<P> {
     ) -> result::Result<(), Malformed> {
         let asked: Stamped<P::Request> = decode(header)?;
         let (due, then) = (Due::After(Window::WHOLE, asked.epoch), Then::Answer(call.id));
+        let is_write = P::is_write(&asked.request);
         super::work(self, Work { from: call.from, due, then, what: PartWork::Request(asked) }, payload, cx);
+        self.has_written(is_write);
         Ok(())
     }
 
     super::answered_by_scopes!();
-    super::worked_by_scopes!();
+    super::worked_by_scopes!(else awaits);
+
+    fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
+        let wait = ScopeWait::of(wait).expect("a part has no waits of its own");
+        let mut ranks = self.scopes.awaited(wait);
+        let Ledger { epoch, .. } = self.scopes.ledger;
+        if wait == ScopeWait::Settle
+            && self.scopes.ledger.pending(Window::WHOLE, epoch).is_none()
+            && self.part.is_lent()
+        {
+            // The waiting program itself has the guard.
+            ranks.push(self.scopes.ledger.me());
+        }
+        Awaited { ranks, doing: self.scopes.doing(wait, name) }
+    }
 
     fn guard_ended(&mut self) {
         self.scopes.has_changed = true;

@@ -195,7 +195,13 @@ pub(super) fn finish<S: Served>(
 ) {
     match (*then, answer) {
         (Then::Answer(id), answer) => cx.answer(Call { from: *from, id }, answer),
-        (_, Err(error)) => cx.fail(error),
+        (_, Err(error)) => {
+            // The writes are lost. The program may not use the object again.
+            if cx.is_sound() {
+                cx.defer(error.clone());
+            }
+            cx.fail(error);
+        }
         (Then::Acknowledge, Ok(_)) if *from == cx.me() => object.scopes_mut().has_room(*from),
         (Then::Acknowledge, Ok(_)) => {
             let opening = due.scope().and_then(|epoch| object.scopes().ledger.opening(epoch));
@@ -280,7 +286,12 @@ fn is_due<S: Served>(object: &S, from: Rank, due: Due) -> bool {
 /// Reports the parked work, for the watch.
 pub(crate) fn holds<S: Served>(object: &S, held: &mut Holds<'_>) {
     for Parked { work, .. } in &object.scopes().parked {
-        held.call(work.from, obstacle(object, work.from, work.due));
+        match obstacle(object, work.from, work.due) {
+            Obstacle { by_itself: false, behind } if behind.is_empty() && object.may_be_parked() => {
+                held.call_any(work.from, (0..object.scopes().outstanding.len()).map(Rank::new));
+            }
+            obstacle => held.call(work.from, obstacle),
+        }
     }
 }
 

@@ -258,7 +258,8 @@ impl World {
         let call = self.link.bulk_call("end");
         self.link.on_kernel(site, |kernel, out| kernel.leave(out))?;
         let all_left = |kernel: &Kernel| kernel.core.others().all(|rank| kernel.has_left(rank));
-        self.link.wait_kernel(Blocked::Leave, site, |kernel, _| all_left(kernel).then_some(Ok(())))?;
+        let is_over = |kernel: &Kernel| all_left(kernel) && !kernel.is_working();
+        self.link.wait_kernel(Blocked::Leave, site, |kernel, _| is_over(kernel).then_some(Ok(())))?;
         drop(call);
         if stats {
             self.report_counters(site)?;

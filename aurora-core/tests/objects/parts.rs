@@ -224,3 +224,146 @@ fn different_numbers_of_node_words_are_a_mismatch() {
     });
     assert!(ran.is_err());
 }
+
+/// Batches that are applied in steps when the program ends, without a call that waits for them.
+#[test]
+fn work_in_steps_is_done_before_the_job_ends() {
+    /// Fails after a hundred steps.
+    struct Late;
+    impl Part for Late {
+        type Request = ();
+        type Batch = u32;
+        const IN_STEPS: bool = true;
+
+        fn is_write((): &()) -> bool {
+            false
+        }
+
+        fn serve(&mut self, (): &mut (), _: &[u8], _: &mut Turn<'_, '_>) -> Outcome {
+            Outcome::Done(Ok(Payload::Empty))
+        }
+
+        fn apply(&mut self, steps: &mut u32, _: &[u8], turn: &mut Turn<'_, '_>) -> Outcome {
+            *steps += 1;
+            if *steps < 100 { Outcome::Interrupted } else { Outcome::applied(Err(turn.error("too late"))) }
+        }
+    }
+    struct Some;
+    impl Writes<Late> for Some {
+        fn flush(&mut self, send: SendBatch<'_, Late>) -> Result<()> {
+            send(Rank::new(0), 0, Payload::Empty)
+        }
+    }
+    for said in super::fails_on_all_routes(3, |world| {
+        let late = world.share_part(Plan::new("late", &()), |_| Ok(Late))?;
+        drop(late.open_scope(Opening::writes("Record"), Some)?);
+        Ok(())
+    }) {
+        assert!(said.contains("too late"), "{said}");
+    }
+}
+
+#[test]
+fn a_request_to_the_own_rank_that_its_own_guard_holds_up_is_an_error() {
+    for said in super::fails_on_all_routes(2, |world| {
+        let log = log(world)?;
+        let take = |log: &mut Log| {
+            log.taken = true;
+            Some(())
+        };
+        let ((), guard) = log.lend("Taken", false, take)?;
+        read(&log, world.rank(), 0)?;
+        guard.end(|log, _| log.part_mut().taken = false);
+        world.barrier()
+    }) {
+        assert!(said.contains("waits"), "{said}");
+    }
+}
+
+/// A queue: a request is parked until another rank's request changes the part.
+#[test]
+fn a_request_that_other_requests_hold_up_is_no_error_unless_all_ranks_wait() {
+    #[derive(Default)]
+    struct Tokens(u32);
+    impl Part for Tokens {
+        /// True: adds a token. False: takes one, and waits for it.
+        type Request = bool;
+        type Batch = ();
+
+        fn is_write(_: &bool) -> bool {
+            true
+        }
+
+        fn serve(&mut self, adds: &mut bool, _: &[u8], _: &mut Turn<'_, '_>) -> Outcome {
+            match (*adds, self.0) {
+                (false, 0) => return Outcome::Park,
+                (false, _) => self.0 -= 1,
+                (true, _) => self.0 += 1,
+            }
+            Outcome::Done(Ok(Payload::Empty))
+        }
+
+        fn apply(&mut self, (): &mut (), _: &[u8], _: &mut Turn<'_, '_>) -> Outcome {
+            Outcome::applied(Ok(()))
+        }
+    }
+    let run = |world: &World, adds: u32| {
+        let tokens = world.share_part(Plan::new("tokens", &()), |_| Ok(Tokens::default()))?;
+        match world.rank().index() {
+            1 => tokens.request(Rank::new(0), "take", false, [])?,
+            _ if adds > 0 && world.rank() == 2 => {
+                std::thread::sleep(std::time::Duration::from_millis(150));
+                tokens.request(Rank::new(0), "add", true, [])?
+            }
+            _ => Vec::new(),
+        };
+        world.barrier()
+    };
+    on_all_routes(3, |world| run(world, 1));
+    for said in super::fails_on_all_routes(3, |world| run(world, 0)) {
+        assert!(said.contains("wait"), "{said}");
+    }
+}
+
+#[test]
+fn a_part_lends_no_memory() {
+    struct Lender;
+    impl Part for Lender {
+        type Request = ();
+        type Batch = ();
+
+        fn is_write((): &()) -> bool {
+            false
+        }
+
+        fn serve(&mut self, (): &mut (), _: &[u8], turn: &mut Turn<'_, '_>) -> Outcome {
+            Outcome::Done(Ok(turn.lent(aurora_core::object::Loan::new(1), 10)))
+        }
+
+        fn apply(&mut self, (): &mut (), _: &[u8], _: &mut Turn<'_, '_>) -> Outcome {
+            Outcome::applied(Ok(()))
+        }
+    }
+    on_all_routes(2, |world| {
+        let lender = world.share_part(Plan::new("a lender", &()), |_| Ok(Lender))?;
+        for rank in 0..2 {
+            let answer = lender.request(Rank::new(rank), "get", (), []);
+            assert!(answer.is_err_and(|error| error.to_string().contains("cannot lend memory")));
+        }
+        world.barrier()
+    });
+}
+
+#[test]
+fn an_order_of_one_rank_is_a_mismatch() {
+    for said in super::fails_on_all_routes(2, |world| {
+        let log = log(world)?;
+        let mut opening = Opening::writes("Record");
+        if world.is_root() {
+            opening = opening.in_order();
+        }
+        log.open_scope(opening, Unsent::default())?.finish()
+    }) {
+        assert!(said.contains("in the order of the ranks"), "{said}");
+    }
+}
