@@ -44,8 +44,8 @@ pub trait Part: Any + Send + Sized {
     /// called again after each change of the part. If a guard holds it up, [`is_lent`](Part::is_lent) has to be true.
     fn serve(&mut self, request: &mut Self::Request, payload: &[u8], turn: &mut Turn<'_, '_>) -> Outcome;
 
-    /// Applies a batch of writes. It may only be parked while a guard has the part. An error is the fault of the object,
-    /// on all ranks.
+    /// Applies a batch of writes. It may only be parked while a guard has the part. An error is the fault of the
+    /// object, on all ranks.
     fn apply(&mut self, batch: &mut Self::Batch, payload: &[u8], turn: &mut Turn<'_, '_>) -> Outcome;
 
     /// Returns true if a guard of this rank's program has the part or a piece of it, so that work may have to wait for
