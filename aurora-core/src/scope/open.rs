@@ -135,8 +135,9 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
     /// scope and all writes to this rank's part are applied.
     ///
     /// # Errors
-    /// `Mismatch`, `Leaked` or `Poisoned` of the object; the error of [`Writes::flush`] or [`Part::apply`] on this rank,
-    /// and that of another rank if it is known here: otherwise a later use returns it; the error that ended the job.
+    /// `Mismatch`, `Leaked` or `Poisoned` of the object; the error of [`Writes::flush`] or [`Part::apply`] on this
+    /// rank, and that of another rank if it is known here: otherwise a later use returns it; the error that ended the
+    /// job.
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }
