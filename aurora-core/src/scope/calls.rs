@@ -1,15 +1,18 @@
 //! Calls of the program on an object with parts: requests, collective calls, and guards that show a part.
 
+use super::check::{self, Place};
 use super::scoped::{Scoped, Stamped};
 use super::{Access, Opening, Part, Rule, ScopeWait, Served};
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
 use crate::link::Asked;
-use crate::object::{Guard, How, Shared};
+use crate::object::{Cx, Guard, How, Shared};
+use crate::polls::Level;
 use crate::stats::Kind;
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
+use serde::Serialize;
 use std::borrow::Cow;
 
 impl<P: Part> Shared<Scoped<P>> {
@@ -186,15 +189,15 @@ impl<P: Part> Shared<Scoped<P>> {
     /// # Errors
     /// [`Error::Race`], which is the fault of the object; the error that ended the object or the job.
     #[track_caller]
-    pub fn accessed(&self, access: Access, key: &(impl serde::Serialize + ?Sized)) -> Result<()> {
+    pub fn accessed(&self, access: Access, key: &(impl Serialize + ?Sized)) -> Result<()> {
         let site = Site::here();
         if !self.modes.check {
             return Ok(());
         }
-        let place = super::check::Place::of(key);
+        let place = Place::of(key);
         self.on(&site, |scoped, cx| {
-            let (origin, by) = (super::check::origin(&site, cx), (cx.me(), scoped.scopes.ledger.epoch));
-            let how = super::check::How::bare(access.into());
+            let (origin, by) = (check::origin(&site, cx), (cx.me(), scoped.scopes.ledger.epoch));
+            let how = check::How::bare(access.into());
             let check = scoped.check.as_mut();
             check.map_or(Ok(()), |check| check.note(by, &origin, how, place.into_iter().collect(), cx))
         })
@@ -212,7 +215,7 @@ impl<P: Part> Shared<Scoped<P>> {
             self.no_look();
             return self.request_once(to, action, &mut request, payload, site);
         }
-        let asked = (self.watched() != crate::polls::Level::Nothing).then(|| {
+        let asked = (self.watched() != Level::Nothing).then(|| {
             let header = postcard::to_allocvec(&request).unwrap_or_default();
             digest::add(digest::of(&header), digest::add(digest::of(&payload), to.index() as u64))
         });
@@ -230,8 +233,7 @@ impl<P: Part> Shared<Scoped<P>> {
         site: &Site,
     ) -> Result<Vec<u8>> {
         if to == self.me {
-            let serve =
-                |scoped: &mut Scoped<P>, cx: &mut crate::object::Cx<'_>| scoped.serve_own(request, &payload, site, cx);
+            let serve = |scoped: &mut Scoped<P>, cx: &mut Cx<'_>| scoped.serve_own(request, &payload, site, cx);
             return self.wait_on(ScopeWait::Settle, site, serve).map_err(|error| error.at_line(site));
         }
         let _call = self.call(action);
@@ -259,7 +261,7 @@ impl<P: Part> Shared<Scoped<P>> {
             cx.usable(mutable)?;
             let how = How::default().on(&reason);
             let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            let origin = scoped.check.is_some().then(|| Box::new(super::check::origin(site, cx)));
+            let origin = scoped.check.is_some().then(|| Box::new(check::origin(site, cx)));
             cx.ask_as(asking, &Stamped { epoch: scoped.scopes.ledger.epoch, request, origin }, payload)
         })?;
         Ok(Asked::new(self, call))

@@ -3,10 +3,10 @@
 use super::check::Noted;
 use super::scoped::{LENT, PartBatch, PartWork, Scoped};
 use super::{Entered, Opening, Part, end_here, end_to};
-use crate::Site;
 use crate::error::Result;
 use crate::object::{GuardId, Shared};
 use crate::window::Window;
+use crate::{Error, Site};
 use aurora_net::{Payload, Rank};
 use serde::Serialize;
 use std::fmt;
@@ -218,7 +218,7 @@ fn send<P: Part>(
 ) -> Result<()> {
     let (batch, site) = (PartBatch::Writes(batch), scope.site().clone());
     if owner.index() >= shared.size {
-        return Err(crate::Error::NoSuchRank { rank: owner, size: shared.size, site });
+        return Err(Error::NoSuchRank { rank: owner, size: shared.size, site });
     }
     if let Payload::Lent { .. } = payload {
         return Err(shared.tidy(|_, cx| cx.error(LENT)));

@@ -1,6 +1,6 @@
 //! A part as a shared object.
 
-use super::check::{Checker, How, Notes, Noting};
+use super::check::{self, Access, Checker, How, Notes, Noting};
 use super::part::{Part, Turn};
 use super::{Due, Ledger, Opening, Outcome, ScopeMessage, ScopeWait, Scopes, Served, Then, Work};
 use crate::error::ObjectName;
@@ -111,8 +111,7 @@ pub(crate) enum PartBatch<B> {
     Notes,
 }
 
-/// A piece of work for a part. `op`: the operation of updates in a scope.
-#[derive(Debug)]
+/// A piece of work for a part. A batch has the operation of updates in its scope.
 pub(crate) enum PartWork<P: Part> {
     Request(Stamped<P::Request>),
     Batch(Option<OpId>, PartBatch<P::Batch>),
@@ -161,7 +160,7 @@ impl<P: Part> Scoped<P> {
         }
         let Scoped { part, scopes, allowance, check } = self;
         let (from, step) = (cx.me(), &scopes.step);
-        let origin = check.is_some().then(|| super::check::origin(line, cx));
+        let origin = check.is_some().then(|| check::origin(line, cx));
         let by = (from, scopes.ledger.epoch);
         let noting = check.as_deref_mut().zip(origin.as_ref());
         let noting = noting.map(|(check, origin)| Noting { check, origin, by });
@@ -203,7 +202,7 @@ impl<P: Part> Scoped<P> {
         let before = self.scopes.released_before(epoch);
         let opened = self.scopes.ledger.opening_of(from, epoch).map(Opened::from);
         for (origin, is_put, place) in notes.into_iter() {
-            let access = if is_put { None } else { op }.map_or(super::Access::Write, super::Access::Update);
+            let access = if is_put { None } else { op }.map_or(Access::Write, Access::Update);
             let how = How::within(epoch, opened.clone(), access.into());
             let time = origin.time.joined(&before);
             check.note((from, epoch - 1), &Origin { time, ..origin }, how, vec![place], cx)?;
