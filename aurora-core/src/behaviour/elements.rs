@@ -237,10 +237,10 @@ macro_rules! shows_window {
         }
 
         const _: () = {
+            use crate::behaviour::elements::index_by_ranges;
             use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
-    crate::behaviour::elements::index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>);
-    crate::behaviour::elements::index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
-    crate::behaviour::elements::index_by_ranges!($guard by RangeFull);
+    index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+    index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
         };
     };
 }

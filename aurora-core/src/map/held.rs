@@ -8,7 +8,7 @@ use crate::digest;
 use crate::ids::Epoch;
 use crate::object::Cx;
 use crate::race::{AccessKind, Origin};
-use crate::scope::check::{self, How, Place};
+use crate::scope::check::{How, Place};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl Held {
     /// `None` unless accesses are checked. `line`: the line of the guard.
     pub(super) fn begin<K: MapKey, V: MapValue>(map: &Map<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
         map.check.as_ref()?;
-        let origin = check::origin(line, cx);
+        let origin = Origin::here(line, cx.order());
         Some(Held { epoch: map.scopes.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
     }
 

@@ -62,7 +62,7 @@ impl<O: SharedObject> Shared<O> {
     /// }
     /// # type Result<T, E = Error> = std::result::Result<T, E>;
     /// # Config::threads(3).run(|world| {
-    /// let echo = world.share(Plan::new("an echo", &()), |_| Ok(Echo))?;
+    /// let echo = world.share(Plan::new("echo", &()), |_| Ok(Echo))?;
     /// let ask = |rank| echo.send_request(Rank::new(rank), "call", &(), vec![rank as u8]);
     /// let asked = (0..3).map(ask).collect::<Result<Vec<_>>>()?;
     /// for (rank, asked) in asked.into_iter().enumerate() {

@@ -113,6 +113,7 @@ impl World {
     ) -> Result<Shared<O>> {
         let link = self.link().of_next_object();
         plan.of_type::<O>();
+        NodeWords::agree(&link, &plan)?;
         let made = NodeWords::make(&link, &plan).and_then(|words| make(&Making::new(&link, &plan, &words)));
         match made {
             Ok(object) => Shared::construct(link, &mut plan, |_| object),

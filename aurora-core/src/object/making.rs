@@ -75,17 +75,26 @@ impl fmt::Debug for Making<'_> {
 pub struct NodeWords(Option<Words>);
 
 impl NodeWords {
-    /// Collective, if there are words: all ranks have agreed on the object before a rank waits for the shared memory.
-    pub(super) fn make(link: &Link, plan: &Plan) -> Result<NodeWords> {
+    /// Collective, if there are words: all ranks agree on the plan, and that there is memory, before a rank waits for
+    /// the memory that its node shares.
+    pub(super) fn agree(link: &Link, plan: &Plan) -> Result<()> {
         if plan.words == 0 {
-            return Ok(NodeWords(None));
+            return Ok(());
         }
-        let (bytes, action) = (plan.words.saturating_mul(size_of::<AtomicU64>()), plan.action());
-        let demand =
-            Demand::new(link.me, bytes / link.node().map_or(1, |node| node.ranks().len()), Limits::find().pools());
+        let (sharers, action) = (link.node().map_or(1, |node| node.ranks().len()), plan.action());
+        let demand = Demand::new(link.me, bytes(plan) / sharers, Limits::find().pools());
         let came = Came { demand, ..Came::new("the begin of a construction", &action, plan.key_of(link.id())) };
-        if let Some((rank, shortage)) = link.come(came, &plan.site)? {
-            return Err(shortage.error(rank, "its words", plan.name(), &plan.site));
+        match link.come(came, &plan.site)? {
+            None => Ok(()),
+            Some((rank, shortage)) => Err(shortage.error(rank, "its words", plan.name(), &plan.site)),
+        }
+    }
+
+    /// Makes the words on which all ranks have agreed.
+    pub(super) fn make(link: &Link, plan: &Plan) -> Result<NodeWords> {
+        let bytes = bytes(plan);
+        if bytes == 0 {
+            return Ok(NodeWords(None));
         }
         let memory = match link.node() {
             Some(node) => node.share(link.id().0, bytes),
@@ -94,6 +103,10 @@ impl NodeWords {
         let memory = memory.map_err(|error| link.why(Error::Start(error.to_string()), &plan.site))?;
         Ok(NodeWords(Some(memory.into_words())))
     }
+}
+
+fn bytes(plan: &Plan) -> usize {
+    plan.words.saturating_mul(size_of::<AtomicU64>())
 }
 
 impl Deref for NodeWords {

@@ -9,6 +9,7 @@ use crate::kernel::asking::{Asking, When};
 use crate::link::Asked;
 use crate::object::{Cx, Guard, How, Shared};
 use crate::polls::Level;
+use crate::race::Origin;
 use crate::stats::Kind;
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
@@ -196,7 +197,7 @@ impl<P: Part> Shared<Scoped<P>> {
         }
         let place = Place::of(key);
         self.on(&site, |scoped, cx| {
-            let (origin, by) = (check::origin(&site, cx), (cx.me(), scoped.scopes.ledger.epoch));
+            let (origin, by) = (Origin::here(&site, cx.order()), (cx.me(), scoped.scopes.ledger.epoch));
             let how = check::How::bare(access.into());
             let check = scoped.check.as_mut();
             check.map_or(Ok(()), |check| check.note(by, &origin, how, place.into_iter().collect(), cx))
@@ -261,7 +262,7 @@ impl<P: Part> Shared<Scoped<P>> {
             cx.usable(mutable)?;
             let how = How::default().on(&reason);
             let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            let origin = scoped.check.is_some().then(|| Box::new(check::origin(site, cx)));
+            let origin = scoped.check.is_some().then(|| Box::new(Origin::here(site, cx.order())));
             cx.ask_as(asking, &Stamped { epoch: scoped.scopes.ledger.epoch, request, origin }, payload)
         })?;
         Ok(Asked::new(self, call))

@@ -87,7 +87,7 @@ impl<P: Part, W: Writes<P>> OpenScope<'_, P, W> {
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, write: (Rank, bool), key: &(impl Serialize + ?Sized), line: &Site) {
+    fn note(&mut self, write: (Rank, bool), key: &(impl Serialize + ?Sized), line: &Site) {
         if let Some(noted) = &mut self.noted {
             noted.note(self.shared, write, key, line);
         }

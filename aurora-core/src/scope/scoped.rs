@@ -1,6 +1,6 @@
 //! A part as a shared object.
 
-use super::check::{self, Access, Checker, How, Notes, Noting};
+use super::check::{Access, Checker, How, Notes, Noting};
 use super::part::{Part, Turn};
 use super::{Due, Ledger, Opening, Outcome, ScopeMessage, ScopeWait, Scopes, Served, Then, Work};
 use crate::error::ObjectName;
@@ -160,7 +160,7 @@ impl<P: Part> Scoped<P> {
         }
         let Scoped { part, scopes, allowance, check } = self;
         let (from, step) = (cx.me(), &scopes.step);
-        let origin = check.is_some().then(|| check::origin(line, cx));
+        let origin = check.is_some().then(|| Origin::here(line, cx.order()));
         let by = (from, scopes.ledger.epoch);
         let noting = check.as_deref_mut().zip(origin.as_ref());
         let noting = noting.map(|(check, origin)| Noting { check, origin, by });

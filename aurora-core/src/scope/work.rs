@@ -288,7 +288,7 @@ pub(crate) fn holds<S: Served>(object: &S, held: &mut Holds<'_>) {
     for Parked { work, .. } in &object.scopes().parked {
         match obstacle(object, work.from, work.due) {
             Obstacle { by_itself: false, behind } if behind.is_empty() && object.may_be_parked() => {
-                held.call_any(work.from, (0..object.scopes().outstanding.len()).map(Rank::new));
+                held.call_any(work.from, (0..object.scopes().ledger.size).map(Rank::new));
             }
             obstacle => held.call(work.from, obstacle),
         }

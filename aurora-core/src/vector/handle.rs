@@ -355,7 +355,7 @@ impl<T: Element> GVector<T> {
         let opening = Opening::new("filled", Kind::Barrier, Rule::Met, &site);
         let epoch = self.shared.on(&site, |object, cx| object.enter(opening, cx))?;
         self.shared.wait_on(GATE, &site, |object, cx| {
-            if let Err(error) = cx.usable_in(true, Window::WHOLE) {
+            if let Err(error) = cx.usable(true) {
                 return Some(Err(error));
             }
             let core = &mut object.core;
@@ -388,7 +388,7 @@ impl<T: Element> GVector<T> {
         let refusal = if root.index() >= size {
             Some(Error::NoSuchRank { rank: root, size, site: site.clone() })
         } else {
-            self.shared.tidy(|_, cx| cx.usable_in(false, Window::WHOLE).err())
+            self.shared.tidy(|_, cx| cx.usable(false).err())
         };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.shared.id().0 ^ ((root.index() as u64 + 1) << 32);

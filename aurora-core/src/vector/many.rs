@@ -318,7 +318,7 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         let _call = self.shared.bulk_call("put_many");
-        self.shared.on(&site, |_, cx| cx.usable_in(true, Window::WHOLE))?;
+        self.shared.on(&site, |_, cx| cx.usable(true))?;
         self.order_after_scopes(Window::WHOLE, &site)?;
         let blocks = (0..self.shared.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();

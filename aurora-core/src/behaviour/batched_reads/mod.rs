@@ -83,7 +83,7 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_batched_reads(&self, window: Window, site: Site) -> Result<BatchedReads<'_, T>> {
         if window.is_whole() {
             // The opening belongs to the look that follows: a program that polls may open the scope for each look.
-            self.shared.during_look(|| self.shared.on(&site, |_, cx| cx.usable_in(false, Window::WHOLE)))?;
+            self.shared.during_look(|| self.shared.on(&site, |_, cx| cx.usable(false)))?;
         } else {
             // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
             self.await_usable(false, window, &site)?;

@@ -214,7 +214,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
-        let (streamed, refusal) = self.shared.tidy(|object, cx| match cx.usable_in(true, Window::WHOLE) {
+        let (streamed, refusal) = self.shared.tidy(|object, cx| match cx.usable(true) {
             Ok(()) => (object.with::<Load>().0.stream.as_ref().map(|stream| stream.epoch), None),
             Err(error) => (None, Some(error)),
         });
@@ -226,7 +226,7 @@ impl<T: Element> GVector<T> {
         self.shared.synchronize("the release of a cache", &text, key, refusal, &site)?;
         // Every rank has completed its loads, and none begins another before it has left the barrier.
         self.shared.on(&site, |object, cx| {
-            cx.usable_in(true, Window::WHOLE)?;
+            cx.usable(true)?;
             object.release_memory();
             Ok(())
         })?;

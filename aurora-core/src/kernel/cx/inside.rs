@@ -111,7 +111,7 @@ impl Cx<'_> {
         GuardId::new(id)
     }
 
-    /// A guard ends, having given back its loans. A guard that ends by a panic poisons its object.
+    /// A guard ends. A guard that ends by a panic poisons its object.
     pub(crate) fn close_guard(&mut self, guard: GuardId, panicking: bool) {
         let Some(at) = self.frame.open.iter().position(|open| open.id == guard.id) else {
             return;

@@ -10,12 +10,12 @@ mod place;
 pub(crate) use noted::{Noted, Notes};
 pub(crate) use place::Place;
 
+use crate::Error;
 use crate::error::Raced;
 use crate::ids::Epoch;
 use crate::object::Cx;
 use crate::ops::OpId;
 use crate::race::{self, AccessKind, By, Moment, Opened, Origin, Party, Scope, Shadow};
-use crate::{Error, Site};
 use aurora_net::Rank;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -121,9 +121,4 @@ pub(crate) struct Noting<'t> {
     pub(crate) check: &'t mut Checker,
     pub(crate) origin: &'t Origin,
     pub(crate) by: (Rank, Epoch),
-}
-
-/// The line of an access of this rank at this moment.
-pub(crate) fn origin(line: &Site, cx: &Cx<'_>) -> Origin {
-    Origin::here(line, cx.order())
 }

@@ -34,7 +34,7 @@ impl Noted {
     ) {
         if let (Some(place), Some(notes)) = (Place::of(key), self.owners.get_mut(owner.index())) {
             let first = (place.range().start, is_put);
-            let origin = || shared.tidy(|_, cx| super::origin(line, cx));
+            let origin = || shared.tidy(|_, cx| Origin::here(line, cx.order()));
             notes.entry(first).or_insert_with(|| (place, origin()));
         }
     }
