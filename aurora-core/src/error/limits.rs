@@ -1,6 +1,8 @@
 //! The limits of memory, as errors name them.
 
-use super::memory;
+use super::{Error, ObjectName, memory};
+use crate::Site;
+use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -44,6 +46,14 @@ pub enum CacheLimit {
     Set(usize),
     /// The default: half of the memory that was free, which was this many bytes.
     HalfOf(usize),
+}
+
+impl CacheLimit {
+    /// The error of a copy of `asked` bytes.
+    pub(crate) fn error(self, rank: Rank, (purpose, asked): (&str, usize), object: ObjectName, site: &Site) -> Error {
+        let (purpose, object, site) = (purpose.into(), Box::new(object), site.clone());
+        Error::CacheLimit { rank, purpose, object, asked, limit: self, site }
+    }
 }
 
 impl fmt::Display for CacheLimit {

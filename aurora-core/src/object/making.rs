@@ -56,10 +56,8 @@ impl<'w> Making<'w> {
     pub fn zeros<T: Element>(&self, purpose: &str, len: usize) -> Result<Vec<T>> {
         let (bytes, name, site) = (len.saturating_mul(size_of::<T>()), self.plan.name(), &self.plan.site);
         let budget = self.link.tidy_kernel(|kernel, _| kernel.core.budget);
-        budget.admit(bytes, bytes).map_err(|limit| {
-            let (rank, purpose, object) = (self.rank, purpose.into(), Box::new(name.clone()));
-            Error::CacheLimit { rank, purpose, object, asked: bytes, limit, site: site.clone() }
-        })?;
+        let admitted = budget.admit(bytes, bytes);
+        admitted.map_err(|limit| limit.error(self.rank, (purpose, bytes), name.clone(), site))?;
         memory::zeros(len).map_err(|shortage| shortage.error(self.rank, purpose, name, site))
     }
 }

@@ -153,6 +153,8 @@ fn work_waits_for_a_guard_and_goes_on_after_it() {
             let (batches, guard) = log.lend("Taken", true, take)?;
             world.barrier()?;
             assert_eq!(batches.len(), 2);
+            // The request of rank 0 arrives and is parked, unless the machine is busy.
+            std::thread::sleep(std::time::Duration::from_millis(50));
             guard.end(|log, _| log.part_mut().taken = false);
         } else {
             world.barrier()?;

@@ -82,9 +82,7 @@ impl Cx<'_> {
         site: &Site,
     ) -> Result<(), Error> {
         self.core.budget.admit(bytes, untaken).map_err(|limit| {
-            let (rank, object) = (self.core.me, Box::new(self.frame.name.clone()));
-            let (purpose, site) = (purpose.into(), site.clone());
-            let error = Error::CacheLimit { rank, purpose, object, asked: bytes, limit, site };
+            let error = limit.error(self.core.me, (purpose, bytes), self.frame.name.clone(), site);
             self.fail(error.clone());
             error
         })
