@@ -10,6 +10,7 @@ use crate::object::Cx;
 use crate::scope::Opening;
 use crate::stats::Kind;
 use crate::vector::core::VectorCore;
+use crate::window::Window;
 use aurora_net::Payload;
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,11 +32,17 @@ impl Load {
         }
         let own = core.own_part(window);
         let at_home = core.block_mut().bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || core.writes().any();
+        let to_tell = self.needs_copy(core, window, at_home) || core.writes().any();
         self.barriers += 1;
         // Equal on all ranks that have nothing to announce.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
         self.node_barrier = Some(BarrierRound { number: self.barriers, word: word ^ opening.digest() });
+    }
+
+    /// True if this rank loads into a copy of its own: its block is not at home, or loads of the whole use such a copy
+    /// already, or other nodes get a part of the block from it.
+    fn needs_copy(&self, core: &VectorCore, window: Window, at_home: bool) -> bool {
+        !at_home || if window.is_whole() { self.cache.is_used() } else { !core.is_on_one_node() }
     }
 
     /// The node barrier at which this rank has arrived for a ReadCache.
@@ -71,10 +78,10 @@ impl Load {
         let version = core.block().version;
         // A part is sent from a copy, so that writes to the rest of the block need not wait.
         let from_block = at_home && window.is_whole();
-        if let Some(home) = core.block_mut().home_mut().filter(|_| window.is_whole()) {
+        if let Some(home) = core.block_mut().slots_mut(window) {
             home.cache.enter(epoch);
         }
-        if !at_home || if window.is_whole() { self.cache.is_used() } else { !is_alone } {
+        if self.needs_copy(core, window, at_home) {
             self.loading(core, (epoch, window));
             let Some(replica) = self.cache.find_loading((epoch, window)) else {
                 // The ranks name different windows: the announcement will report the mismatch.
@@ -92,11 +99,10 @@ impl Load {
         core.writes_mut().begin_load();
         let mut marks = core.writes_mut().take();
         let writes = core.writes().applied;
-        // No rank keeps a copy of a part.
-        let (pushed, sent) = if window.is_whole() { (self.pushed, self.sent_to_other_nodes) } else { (0, 0) };
+        let kept = self.kept(window);
         // Node peers see a block that is at home; on each other node one rank receives the block for all.
-        let to_peers = !at_home && version != pushed && !own.is_empty();
-        let to_other_nodes = version != sent && !own.is_empty() && !is_alone;
+        let to_peers = !at_home && version != kept.by_node_peers && !own.is_empty();
+        let to_other_nodes = version != kept.by_other_nodes && !own.is_empty() && !is_alone;
         let sends_to =
             |rank| if nodes.same_node(me, rank) { to_peers } else { to_other_nodes && nodes.receives(me, rank) };
         self.arrivals.merge_marks(epoch, &marks);

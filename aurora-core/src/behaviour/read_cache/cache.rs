@@ -92,15 +92,15 @@ pub(crate) struct BlockArrived {
 #[derive(Default)]
 pub(crate) struct Cache {
     next_serial: u64,
-    /// The last copy of the whole. A copy of a part is freed with its guard.
+    /// The last copy of the whole.
     latest: Option<Replica>,
     loading: BTreeMap<Epoch, Replica>,
     retired: Vec<Replica>,
 }
 
 impl Cache {
-    /// The replica that is loaded for `epoch`. On first mention it is the last copy, if the load is of the whole and
-    /// that copy is free, else a new one. `None`: another rank has begun to load a different part.
+    /// The replica that is loaded for `epoch`. On first mention it is the last copy, if that copy is of this window and
+    /// free, else a new one. `None`: another rank has begun to load a different part.
     pub(crate) fn loading(
         &mut self,
         (epoch, window): (Epoch, Window),
@@ -109,10 +109,11 @@ impl Cache {
         fresh: impl FnOnce() -> Fresh,
     ) -> Option<&mut Replica> {
         if !self.loading.contains_key(&epoch) {
-            let free = |r: &mut Replica| r.in_flight == 0 && r.array.free().is_some();
-            let may_reuse = window.is_whole() && !self.is_loading_whole();
-            let reused = if may_reuse { self.latest.take_if(free) } else { None };
-            let mut replica = reused.unwrap_or_else(|| {
+            let is_needed = self.is_loading(window);
+            let free = |last: &mut Replica| {
+                last.window == window && !is_needed && last.in_flight == 0 && last.array.free().is_some()
+            };
+            let mut replica = self.latest.take_if(free).unwrap_or_else(|| {
                 self.next_serial += 1;
                 Replica::new((self.next_serial, window), ranks, bytes, fresh())
             });
@@ -122,23 +123,27 @@ impl Cache {
         self.find_loading((epoch, window))
     }
 
-    fn is_loading_whole(&self) -> bool {
-        self.loading.values().any(|replica| replica.window.is_whole())
+    fn is_loading(&self, window: Window) -> bool {
+        self.loading.values().any(|replica| replica.window == window)
+    }
+
+    /// The last copy, if it is of this window.
+    fn last(&self, window: Window) -> Option<&Replica> {
+        self.latest.as_ref().filter(|last| last.window == window)
     }
 
     /// True if a load of the whole has used memory of this rank's own. Then all loads of the whole must begin in their
     /// order, even a load that probably needs no memory, because the next load may take over the last copy.
     pub(crate) fn is_used(&self) -> bool {
-        self.latest.is_some() || self.is_loading_whole()
+        self.latest.is_some() || self.is_loading(Window::WHOLE)
     }
 
-    /// The load of `epoch` used no memory of this rank's own. If it was of the whole, the last copy is outdated.
+    /// The load of `epoch` used no memory of this rank's own. The last copy of its window is outdated.
     pub(crate) fn give_up(&mut self, epoch: Epoch, window: Window) {
         let unused = self.loading.remove(&epoch);
         self.retire(unused);
-        if window.is_whole() {
-            self.release();
-        }
+        let outdated = self.latest.take_if(|last| last.window == window);
+        self.retire(outdated);
     }
 
     fn retire(&mut self, copy: Option<Replica>) {
@@ -165,10 +170,9 @@ impl Cache {
         }
     }
 
-    /// The copy that holds this version of a rank's block: the one loaded for `epoch`, or the last of the whole.
+    /// The copy that holds this version of a rank's block: the one loaded for `epoch`, or the last of its window.
     pub(crate) fn find_block(&self, (epoch, window): (Epoch, Window), owner: Rank, version: u64) -> Option<&[u8]> {
-        let last = self.latest.as_ref().filter(|_| window.is_whole());
-        let mut copies = self.loading.get(&epoch).into_iter().chain(last);
+        let mut copies = self.loading.get(&epoch).into_iter().chain(self.last(window));
         copies.find(|copy| copy.have[owner.index()] == version).map(|copy| copy.array.bytes())
     }
 
@@ -179,8 +183,8 @@ impl Cache {
         if *have == version {
             return true;
         }
-        let last = self.latest.as_ref().filter(|_| replica.window.is_whole());
-        let Some(last) = last.filter(|last| last.have[owner.index()] == version) else {
+        let holds = |last: &&Replica| last.window == replica.window && last.have[owner.index()] == version;
+        let Some(last) = self.latest.as_ref().filter(holds) else {
             return false;
         };
         *have = version;
@@ -227,6 +231,7 @@ impl Cache {
             }
         }
         let all = replica.array.show_all();
+        // A copy of a part is freed with its guard.
         let old = if replica.window.is_whole() { self.latest.replace(replica) } else { Some(replica) };
         self.retire(old);
         all

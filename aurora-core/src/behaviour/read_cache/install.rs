@@ -178,10 +178,10 @@ impl Load {
         self.arrivals.find(epoch, owner).expect("a load is remembered until it is complete")
     }
 
-    /// True if the final version of a block of another node is in its slot. Slots hold whole blocks.
+    /// True if the final version of a block of another node is in its slot.
     pub(crate) fn is_installed(&self, core: &VectorCore, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
         let version = self.arrival(owner, epoch).final_version();
-        window.is_whole() && core.block().home().is_some_and(|home| home.cache.installed(owner) == version)
+        core.block().slots(window).is_some_and(|home| home.cache.installed(owner) == version)
     }
 
     /// True if the final version of the block can be read here: in its slot, or in a copy of this rank's own.
@@ -203,14 +203,15 @@ impl Load {
         let Some(home) = core.block_mut().home_mut() else {
             return Ok(Outcome::Settled);
         };
-        let free = home.is_free_for(epoch);
         let Some(slot) = home.cache.slot(owner) else {
             return Ok(Outcome::Settled);
         };
         let (done, landed) = (slot.settle(epoch), slot.is_open_for(epoch));
         match done {
             true => Ok(Outcome::Settled),
-            false if window.is_whole() && (free || landed) => self.write_slot(core, owner, epoch),
+            false if landed || core.block().slots(window).is_some_and(|home| home.is_free_for(epoch)) => {
+                self.write_slot(core, owner, epoch)
+            }
             false => self.complete_copy(core, owner, (epoch, window)),
         }
     }

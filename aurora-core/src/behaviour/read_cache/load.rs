@@ -6,7 +6,7 @@
 use super::arrival::Announced;
 use super::cache::{BlockArrived, LOADS};
 use super::memory::A_CACHE;
-use super::protocol::{Load, LoadLoan, LoadMessage};
+use super::protocol::{Kept, Load, LoadLoan, LoadMessage};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
@@ -41,7 +41,7 @@ impl Load {
         if len != place.len() || !ours {
             return Place::Buffer;
         }
-        let home = core.block_mut().home_mut().filter(|_| window.is_whole());
+        let home = core.block_mut().slots_mut(window);
         if let Some(slot) = home.and_then(|home| home.open_slot(from, epoch)) {
             slot.open_for(epoch);
             return Place::At(self.loans.add(LoadLoan::Room { owner: from, epoch, len }));
@@ -133,14 +133,12 @@ impl Load {
         let announced_at_home = said.at_home;
         // A write that no rank has announced belongs to the next load.
         let sent = if is_final && !touched.is_empty() { said.version } else { version };
-        if window.is_whole() {
-            // If the block is at home, no rank needs a copy of it.
-            self.pushed = if announced_at_home { 0 } else { sent };
-            self.sent_to_other_nodes = sent;
-        }
         if !announced_at_home {
             said.version = sent;
         }
+        // If the block is at home, no node peer needs a copy of it.
+        let by_node_peers = if announced_at_home { 0 } else { sent };
+        self.keep(window, Kept { by_node_peers, by_other_nodes: sent });
         core.block_mut().thaw();
         if let Some(home) = core.block_mut().home_mut() {
             home.settled(epoch, shown.start * element..shown.end * element);

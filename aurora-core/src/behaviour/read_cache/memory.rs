@@ -19,12 +19,10 @@ impl Load {
         site: &Site,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
-        let (alone, epoch) = (core.is_on_one_node(), core.ledger().epoch + 1);
         let bytes = core.block().bytes_of(&window.range(core.dist().len())).len();
-        let demand = match core.block_mut().home_mut() {
-            Some(home) if window.is_whole() => home.cache.size(),
-            Some(_) if alone => (0, 0),
-            _ => self.loading(core, (epoch, window)).map_or((0, 0), |replica| (bytes, replica.meter.untouched())),
+        let demand = match core.block_mut().slots_mut(window) {
+            Some(home) => home.cache.size(),
+            None => self.copy_ahead(core, window).map_or((0, 0), |replica| (bytes, replica.meter.untouched())),
         };
         cx.admit_copy(A_CACHE, demand, site)
     }
@@ -37,14 +35,16 @@ impl Load {
         site: &Site,
         cx: &mut Cx<'_>,
     ) -> Result<bool, Error> {
-        let (alone, epoch) = (core.is_on_one_node(), core.ledger().epoch + 1);
-        let taken = match core.block_mut().home_mut() {
-            // The whole probably needs no copy, only this rank's share of the node cache. A part needs none on one
-            // node.
-            Some(home) if window.is_whole() => home.cache.take(STEP),
-            Some(_) if alone => Ok(false),
-            _ => self.loading(core, (epoch, window)).map_or(Ok(false), Replica::take),
+        let taken = match core.block_mut().slots_mut(window) {
+            Some(home) => home.cache.take(STEP),
+            None => self.copy_ahead(core, window).map_or(Ok(false), Replica::take),
         };
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))
+    }
+
+    /// The copy for the next load, if that uses no slots. `None`: all ranks share memory, so no copy is needed.
+    fn copy_ahead(&mut self, core: &VectorCore, window: Window) -> Option<&mut Replica> {
+        let in_place = core.block().home().is_some() && core.is_on_one_node();
+        if in_place { None } else { self.loading(core, (core.ledger().epoch + 1, window)) }
     }
 }

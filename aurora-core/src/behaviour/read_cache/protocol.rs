@@ -12,6 +12,7 @@ use crate::scope::{Opening, ScopeWait};
 use crate::stats::Kind;
 use crate::vector::core::VectorCore;
 use crate::vector::protocol::{Delivered, Numbered, Protocol};
+use crate::window::Window;
 use aurora_net::{Payload, Rank, Received};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,14 @@ pub(super) enum LoadLoan {
 /// this rank's memory.
 type PendingAnnouncement = (Rank, (Epoch, Opening), (Announced, bool));
 
+/// The versions of this rank's block that other ranks have; 0: none.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Kept {
+    /// In copies of their own.
+    pub(super) by_node_peers: u64,
+    pub(super) by_other_nodes: u64,
+}
+
 /// The state of the loads of one vector on this rank.
 pub(crate) struct Load {
     /// Copies in memory of this rank's own.
@@ -68,10 +77,8 @@ pub(crate) struct Load {
     pub(super) stream: Option<Stream>,
     /// Announcements whose header has arrived, to be recorded when messages can be sent.
     pending: Vec<PendingAnnouncement>,
-    /// Version of this rank's block that its node peers have in copies of their own.
-    pub(super) pushed: u64,
-    /// Version of this rank's block that the other nodes have.
-    pub(super) sent_to_other_nodes: u64,
+    /// The versions that other ranks have kept of the last load of the whole.
+    kept: Kept,
     /// Number of node barriers that this rank has arrived at.
     pub(super) barriers: u64,
     /// The node barrier at which this rank waits.
@@ -86,10 +93,20 @@ impl Load {
             arrivals: Arrivals::new(ranks),
             stream: None,
             pending: Vec::new(),
-            pushed: 0,
-            sent_to_other_nodes: 0,
+            kept: Kept::default(),
             barriers: 0,
             node_barrier: None,
+        }
+    }
+
+    /// The versions that other ranks need not get again for a load. No rank keeps a copy of a part.
+    pub(super) fn kept(&self, window: Window) -> Kept {
+        if window.is_whole() { self.kept } else { Kept::default() }
+    }
+
+    pub(super) fn keep(&mut self, window: Window, versions: Kept) {
+        if window.is_whole() {
+            self.kept = versions;
         }
     }
 
@@ -252,7 +269,7 @@ impl Protocol for Load {
     }
 
     fn release_memory(&mut self, core: &mut VectorCore) {
-        (self.pushed, self.sent_to_other_nodes) = (0, 0);
+        self.kept = Kept::default();
         self.cache.release();
         let epoch = core.ledger().epoch;
         if let Some(home) = core.block_mut().home_mut() {

@@ -5,6 +5,7 @@ use crate::element::Element;
 use crate::ids::Epoch;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{LatchMode, Parts, Storage};
+use crate::window::Window;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,6 +25,16 @@ impl Block {
 
     pub(crate) fn home(&self) -> Option<&Home> {
         self.home.as_ref()
+    }
+
+    /// The shared memory with the slots that a load uses. Slots hold whole blocks: a load of a part uses none.
+    pub(crate) fn slots(&self, window: Window) -> Option<&Home> {
+        self.home.as_ref().filter(|_| window.is_whole())
+    }
+
+    /// As [`slots`](Block::slots).
+    pub(crate) fn slots_mut(&mut self, window: Window) -> Option<&mut Home> {
+        self.home.as_mut().filter(|_| window.is_whole())
     }
 
     /// True if the whole block lies in its place in shared memory.
