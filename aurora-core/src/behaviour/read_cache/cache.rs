@@ -49,6 +49,11 @@ impl Replica {
         }
     }
 
+    /// True if it is of this window, with this version of a rank's block.
+    fn holds(&self, window: Window, owner: Rank, version: u64) -> bool {
+        self.window == window && self.have[owner.index()] == version
+    }
+
     /// Writes bytes from `at` on; does nothing once the replica is `short`.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         if self.short.is_none() {
@@ -127,11 +132,6 @@ impl Cache {
         self.loading.values().any(|replica| replica.window == window)
     }
 
-    /// The last copy, if it is of this window.
-    fn last(&self, window: Window) -> Option<&Replica> {
-        self.latest.as_ref().filter(|last| last.window == window)
-    }
-
     /// True if a load of the whole has used memory of this rank's own. Then all loads of the whole must begin in their
     /// order, even a load that probably needs no memory, because the next load may take over the last copy.
     pub(crate) fn is_used(&self) -> bool {
@@ -172,22 +172,20 @@ impl Cache {
 
     /// The copy that holds this version of a rank's block: the one loaded for `epoch`, or the last of its window.
     pub(crate) fn find_block(&self, (epoch, window): (Epoch, Window), owner: Rank, version: u64) -> Option<&[u8]> {
-        let mut copies = self.loading.get(&epoch).into_iter().chain(self.last(window));
-        copies.find(|copy| copy.have[owner.index()] == version).map(|copy| copy.array.bytes())
+        let mut copies = self.loading.get(&epoch).into_iter().chain(&self.latest);
+        copies.find(|copy| copy.holds(window, owner, version)).map(|copy| copy.array.bytes())
     }
 
     /// Makes the replica of `epoch` hold this version of a block, from the last copy if need be. False: none has it.
     pub(crate) fn ensure_block(&mut self, epoch: Epoch, owner: Rank, version: u64, range: Range<usize>) -> bool {
         let replica = self.loading.get_mut(&epoch).expect("a load that was begun");
-        let have = &mut replica.have[owner.index()];
-        if *have == version {
+        if replica.have[owner.index()] == version {
             return true;
         }
-        let holds = |last: &&Replica| last.window == replica.window && last.have[owner.index()] == version;
-        let Some(last) = self.latest.as_ref().filter(holds) else {
+        let Some(last) = self.latest.as_ref().filter(|last| last.holds(replica.window, owner, version)) else {
             return false;
         };
-        *have = version;
+        replica.have[owner.index()] = version;
         replica.write(range.start, &last.array.bytes()[range]);
         true
     }

@@ -42,7 +42,7 @@ impl Load {
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))
     }
 
-    /// The copy for the next load, if that uses no slots. `None`: all ranks share memory, so no copy is needed.
+    /// The copy that the next load, which uses no slots, fills. `None`: all ranks share memory, and no copy is needed.
     fn copy_ahead(&mut self, core: &VectorCore, window: Window) -> Option<&mut Replica> {
         let in_place = core.block().home().is_some() && core.is_on_one_node();
         if in_place { None } else { self.loading(core, (core.ledger().epoch + 1, window)) }
