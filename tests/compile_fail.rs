@@ -1,14 +1,15 @@
 //! The compiler refuses every conflict that the borrow rules of scoped behaviours forbid.
 //!
-//! The expected messages are next to the cases. After a change of the compiler or of Aurora, `TRYBUILD=overwrite cargo
-//! test --test compile_fail` writes the messages again; read the differences before accepting them. The same command
-//! writes the cases in `beside/` from the tables below: one file for each behaviour, with all uses that it forbids
-//! while it is open. A new behaviour is one line in each table.
+//! Uses of one object while a behaviour is open follow from the tables below: a new behaviour is one line there. The
+//! cases in `compile_fail/` are written by hand, and the messages that users see are next to them. After a change of
+//! the compiler or of Aurora, `TRYBUILD=overwrite cargo test --test compile_fail` writes the messages again; read the
+//! differences before accepting them.
 
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
-use std::fmt::Write as _;
-use std::{env, fs};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 /// The way in which a scope or a use borrows its object.
 #[derive(Clone, Copy, PartialEq)]
@@ -92,58 +93,73 @@ const OBJECTS: [Object; 2] = [
     Object { argument: "s: &mut GScalar<u64>", open: &OPEN_SCALAR, uses: &USES_SCALAR },
 ];
 
-#[test]
-fn conflicts_are_refused() {
-    let overwrite = env::var_os("TRYBUILD").is_some_and(|value| value == "overwrite");
-    let all = || OBJECTS.iter().flat_map(|object| object.open.iter().map(move |open| (object, open)));
-    let path = |name: &str, ending: &str| format!("{CASES}/{name}.{ending}");
-    for (object, open) in all() {
-        let (path, (case, _)) = (path(open.0, "rs"), object.beside(open));
-        if overwrite {
-            fs::write(&path, case).expect("the cases can be written");
-        } else {
-            let there = fs::read_to_string(&path).unwrap_or_default();
-            assert!(there == case, "{path} does not say what the tables do: see the head of tests/compile_fail.rs");
-        }
-    }
-    let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/compile_fail/*.rs");
-    cases.compile_fail("tests/compile_fail/beside/*.rs");
-    // The cases are compiled when this is dropped.
-    drop(cases);
-    for (object, open) in all() {
-        let said = fs::read_to_string(path(open.0, "stderr")).expect("what the compiler says");
-        let of_borrows = said.matches("error[E0499]").count() + said.matches("error[E0502]").count();
-        let (all, wanted) = (said.matches("error[").count(), object.beside(open).1);
-        assert_eq!((of_borrows, all), (wanted, wanted), "beside {}: each is refused, for its borrow alone", open.0);
-    }
+/// A function that uses its object while a behaviour is open, and whether the two conflict.
+struct Case {
+    name: String,
+    conflicts: bool,
+    /// The function, on one line.
+    text: String,
 }
 
-/// The folder of the cases from the tables.
-const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compile_fail/beside");
-
-impl Object {
-    /// The text of a case, with a function for each use that conflicts with an open scope; and the number of conflicts.
-    fn beside(&self, (name, borrow, open): &Deed) -> (String, usize) {
-        let mut case = String::new();
-        let scopes = self.open.iter().map(|(other, borrow, does)| (other, borrow, format!("drop({does})")));
-        let uses = self.uses.iter().map(|(other, borrow, does)| (other, borrow, does.to_string()));
-        let mut conflicts = 0;
-        for (other, _, does) in uses.chain(scopes).filter(|(_, other, _)| (*borrow, **other) != (Shared, Shared)) {
-            let argument = self.argument;
-            let body = format!("    let open = {open};\n    {does};\n    open.finish()\n");
-            write!(case, "\nfn {other}({argument}) -> Result<()> {{\n{body}}}\n").expect("a string takes all");
-            conflicts += 1;
+/// Each behaviour, and every other use of its object while it is open.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for Object { argument, open, uses } in OBJECTS {
+        let uses = uses.iter().map(|&(name, borrow, does)| (name, borrow, does.to_owned()));
+        let scopes = open.iter().map(|&(name, borrow, does)| (name, borrow, format!("drop({does})")));
+        let others: Vec<_> = uses.chain(scopes).collect();
+        for (behaviour, borrow, opens) in open {
+            for (other, borrows, does) in &others {
+                let name = format!("{behaviour}_and_{other}");
+                let body = format!("let open = {opens}; {does}; open.finish()");
+                let text = format!("pub fn {name}({argument}) -> Result<()> {{ {body} }}\n");
+                cases.push(Case { name, conflicts: (*borrow, *borrows) != (Shared, Shared), text });
+            }
         }
-        let used: Vec<_> = ["Min", "Sum"].into_iter().filter(|op| case.contains(&format!("({op})"))).collect();
-        let ops = match used[..] {
-            [] => String::new(),
-            [op] => format!("use aurora_core::ops::{op};\n"),
-            _ => format!("use aurora_core::ops::{{{}}};\n", used.join(", ")),
-        };
-        let head = format!("//! Uses that an open `{name}` forbids.\n{ops}use aurora_core::prelude::*;\n");
-        (head + &case + "\nfn main() {}\n", conflicts)
     }
+    cases
+}
+
+/// The package of the cases.
+const MANIFEST: &str = concat!(
+    "package = { name = 'conflicts', edition = '2024' }\nworkspace = {}\n",
+    "dependencies.aurora-spmd = { path = '",
+    env!("CARGO_MANIFEST_DIR"),
+    "/aurora-core' }\n",
+);
+
+/// Two uses that conflict are refused, for the borrow alone; all others compile.
+#[test]
+fn conflicts_are_refused() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("conflicts");
+    let cases = cases();
+    let mut text = "#![allow(unused)] use aurora_core::{ops::{Min, Sum}, prelude::*};\n".to_owned();
+    text.extend(cases.iter().map(|case| &*case.text));
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("src/lib.rs"), text).expect("the cases");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("a manifest");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock"), folder.join("Cargo.lock")).expect("the same versions");
+    let check = ["check", "--offline", "--message-format=short", "--color=never", "--target-dir=target"];
+    let output = Command::new(env!("CARGO")).args(check).current_dir(&folder).output().expect("cargo");
+    let said = String::from_utf8_lossy(&output.stderr);
+
+    // Line 1 is the head, each other line is a case.
+    let (of_cases, others): (Vec<_>, Vec<_>) = said.lines().partition(|line| line.starts_with("src/lib.rs:"));
+    let is_right = |(nth, case): (usize, &Case)| {
+        let at = format!("src/lib.rs:{}:", nth + 2);
+        let errors: Vec<_> = of_cases.iter().filter(|line| line.starts_with(&at)).collect();
+        let of_borrow = |error: &&&str| error.contains(": error[E0499]: ") || error.contains(": error[E0502]: ");
+        let is_right = errors.len() == usize::from(case.conflicts) && errors.iter().all(of_borrow);
+        (!is_right).then(|| format!("{}, which conflicts: {}, {errors:#?}", case.name, case.conflicts))
+    };
+    let wrong: Vec<_> = cases.iter().enumerate().filter_map(is_right).collect();
+    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), others.join("\n"));
+}
+
+/// The compiler's messages are those that users shall see.
+#[test]
+fn messages_are_as_written() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }
 
 /// Does not compile if the type implements the trait: the call would be ambiguous. (The compiler's own messages about
