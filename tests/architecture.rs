@@ -110,7 +110,14 @@ const BANS: &[Ban] = &[
             of: "aurora-super",
             modules: &["data", "dispatch", "execute", "lineage", "model", "policy", "program", "sim"],
         },
-        banned: &["crate::run", "aurora_core", "aurora_net", "std::net", "std::thread"],
+        banned: &[
+            "crate::run",
+            "aurora_core",
+            "aurora_net::Endpoint",
+            "aurora_net::bootstrap",
+            "std::net",
+            "std::thread",
+        ],
         mend: "the scheduler and the simulator know no ranks: the runtime, `run`, drives them",
     },
     Ban {

@@ -1,5 +1,7 @@
 //! Random numbers by position: any rank can compute element `i` of a data set without computing the elements before it.
 
+use aurora_super::Random;
+
 /// A stream of random numbers, addressed by index.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
@@ -9,17 +11,17 @@ pub struct Stream {
 impl Stream {
     /// Makes stream number `number` of `seed`. Streams of one seed are independent of each other.
     pub fn new(seed: u64, number: u64) -> Self {
-        Stream { key: mix(seed ^ mix(number)) }
+        Stream { key: first(seed ^ first(number)) }
     }
 
     /// Returns another stream, independent of this stream and of its other children.
     pub fn child(self, number: u64) -> Self {
-        Stream { key: mix(self.key ^ mix(!number)) }
+        Stream { key: first(self.key ^ first(!number)) }
     }
 
     /// Returns the 64 random bits at `index`.
     pub fn bits(self, index: u64) -> u64 {
-        mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
+        first(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
     }
 
     /// Returns a number of `0.0..1.0` at `index`.
@@ -31,12 +33,9 @@ impl Stream {
 /// 2^64 divided by the golden ratio: steps by it spread over all 64 bits.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-fn mix(x: u64) -> u64 {
-    let x = x.wrapping_add(GOLDEN);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
+/// The first bits of a seed.
+fn first(seed: u64) -> u64 {
+    Random::new(seed).bits()
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ mod loss;
 mod peer;
 mod poller;
 pub mod proto;
+mod random;
 mod rank;
 mod route;
 mod shm;
@@ -92,6 +93,7 @@ pub use error::Error;
 pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Received, Token};
 pub use loss::{Loss, UdpTrouble};
 pub use proto::Network;
+pub use random::{Random, mix};
 pub use rank::Rank;
 pub use route::{Route, Transport};
 pub use shm::{

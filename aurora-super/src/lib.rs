@@ -64,16 +64,15 @@ pub mod lineage;
 pub mod model;
 pub mod policy;
 pub mod program;
-mod random;
 pub mod run;
 pub mod sim;
 mod spelling;
 
+pub use aurora_net::{Random, mix};
 pub use dispatch::Dispatch;
 pub use execute::Execute;
 pub use policy::Policy;
 pub use program::{BlockId, Group, Instruction, Parts, Product, Program, Updates};
-pub use random::{Random, mix};
 pub use run::{At, Block, Blocks, Csr, Dense, Merge, Super, SuperProgram, Update, Val};
 
 /// Number of a node.

@@ -91,7 +91,7 @@ fn slices_across_borders(world: &World) -> Result<()> {
         let mut random = Random::new(rank as u64);
         for _ in 0..20 {
             let start = random.below(len);
-            let operands: Vec<u64> = (0..random.below(9000).min(len - start)).map(|_| random.draw()).collect();
+            let operands: Vec<u64> = (0..random.below(9000).min(len - start)).map(|_| random.bits()).collect();
             for (x, operand) in model[start..].iter_mut().zip(&operands) {
                 *x = x.wrapping_add(*operand);
             }
@@ -427,7 +427,7 @@ fn many_updates_in_one_call(world: &World) -> Result<()> {
         for seed in 0..3 {
             let updates = |rank: usize| {
                 let mut random = Random::new((seed * p + rank) as u64);
-                (0..2 * len).map(move |_| (random.below(len), random.draw()))
+                (0..2 * len).map(move |_| (random.below(len), random.bits()))
             };
             for (index, operand) in (0..p).flat_map(updates) {
                 model[index] = operand.max(model[index]);

@@ -141,7 +141,7 @@ fn wide_elements_are_whole(world: &World) -> Result<()> {
     for _ in 0..200 {
         let i = random.below(v.len());
         if random.below(2) == 0 {
-            v.put(i, [random.draw(); 6])?;
+            v.put(i, [random.bits(); 6])?;
         }
         let got = v.at(i)?;
         check::equal("a whole element", got, [got[0]; 6])?;

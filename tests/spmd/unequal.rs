@@ -4,7 +4,7 @@ use aurora_core::ops::Sum;
 use aurora_core::{GVector, GlobalRead, Halo, MatrixDim, Op, Partition, Result, World, distmemcpy, distmemcpy_many};
 use aurora_suite::body::Body;
 use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::random::{Random, lengths, mix};
 
 pub fn bodies() -> Vec<Body> {
     vec![
@@ -44,7 +44,7 @@ fn partitions(p: usize) -> Vec<Vec<usize>> {
     ];
     all.extend((0..p).map(|owner| of(&|rank| if rank == owner { 700 } else { 0 })));
     let mut random = Random::new(p as u64);
-    all.extend((0..4).map(|round| random.lengths([7, 100, 3000, 20_000][round], p)));
+    all.extend((0..4).map(|round| lengths(&mut random, [7, 100, 3000, 20_000][round], p)));
     all
 }
 

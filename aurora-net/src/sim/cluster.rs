@@ -1,7 +1,8 @@
 //! Ranks on a simulated network.
 
-use super::{Datagram, Host, Link, Network, Random};
+use super::{Datagram, Host, Link, Network};
 use crate::proto::{Config, Instant, Trains};
+use crate::random::Random;
 use crate::{Payload, Rank, Token};
 use bytes::Bytes;
 use std::cmp::Reverse;

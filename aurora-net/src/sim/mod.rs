@@ -11,7 +11,6 @@ mod link;
 mod memory;
 mod network;
 mod nic;
-mod random;
 mod scenario;
 
 pub use cluster::Cluster;
@@ -20,5 +19,4 @@ pub use link::Link;
 pub use memory::Memory;
 pub use network::{Datagram, Network, Tally};
 pub use nic::Nic;
-pub use random::Random;
 pub use scenario::{Outcome, Pattern, Scenario};

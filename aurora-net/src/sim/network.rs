@@ -1,8 +1,9 @@
 //! A network in virtual time.
 
-use super::{Link, Nic, Random};
+use super::{Link, Nic};
 use crate::Rank;
 use crate::proto::Instant;
+use crate::random::Random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
@@ -182,7 +183,7 @@ impl Network {
         at += Duration::from_nanos(random.below(link.jitter.as_nanos() as u64 + 1));
         if random.chance(link.corruption) && !datagram.bytes.is_empty() {
             for _ in 0..=random.below(3) {
-                let bit = random.below(8 * datagram.bytes.len() as u64) as usize;
+                let bit = random.below(8 * datagram.bytes.len());
                 datagram.bytes[bit / 8] ^= 1 << (bit % 8);
             }
         }

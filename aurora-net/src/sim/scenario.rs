@@ -1,9 +1,10 @@
 //! Bulk operations on a simulated network, and their durations.
 
-use super::{Cluster, Host, Link, Memory, Nic, Random, Tally};
+use super::{Cluster, Host, Link, Memory, Nic, Tally};
 use crate::Rank;
 use crate::charge::charge;
 use crate::proto::{Counters, Instant, Network, Trains};
+use crate::random::Random;
 use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 pub mod bodies;
 pub mod job;
 
+pub use aurora_net::Random;
 use aurora_net::bootstrap::{Failure, Seat};
-pub use aurora_net::sim::Random;
 use aurora_net::{Bulk, Endpoint, Handler, Loss, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -290,7 +290,7 @@ fn send_many(endpoint: &Endpoint<Checker>, others: &[Rank], random: &mut Random,
 }
 
 fn choose(others: &[Rank], random: &mut Random) -> (Rank, u64, usize) {
-    let to = others[random.below(others.len() as u64) as usize];
+    let to = others[random.below(others.len())];
     let id = random.bits() >> 8;
     let len = match random.below(16) {
         0 => 0,

@@ -1,6 +1,7 @@
 //! The copies of blocks on a node.
 
 use crate::BlockId;
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -24,8 +25,8 @@ pub struct Copies {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Held {
-    /// One bit for each block: nothing is ever dropped.
-    All(Vec<u64>),
+    /// A bit for each block: nothing is ever dropped.
+    All(FixedBitSet),
     /// No more than a budget.
     Some {
         budget: u32,
@@ -47,7 +48,7 @@ impl Copies {
     /// Creates an empty set with room for `budget` copies, or without a limit for all of `blocks`.
     pub fn new(budget: Option<u32>, blocks: u32) -> Self {
         let held = match budget {
-            None => Held::All(vec![0; blocks.div_ceil(64) as usize]),
+            None => Held::All(FixedBitSet::with_capacity(blocks as usize)),
             Some(budget) => Held::Some { budget, copies: BTreeMap::new(), idle: BTreeMap::new(), clock: 0 },
         };
         Copies { held }
@@ -56,7 +57,7 @@ impl Copies {
     /// Sets the number of blocks. A smaller number than before changes nothing.
     pub fn grow(&mut self, blocks: u32) {
         if let Held::All(bits) = &mut self.held {
-            bits.resize(bits.len().max(blocks.div_ceil(64) as usize), 0);
+            bits.grow(blocks as usize);
         }
     }
 
@@ -65,10 +66,11 @@ impl Copies {
     pub fn forget(&mut self, block: BlockId) -> bool {
         match &mut self.held {
             Held::All(bits) => {
-                let Some(word) = bits.get_mut(block as usize / 64) else { return false };
-                let before = *word;
-                *word &= !(1 << (block % 64));
-                *word != before
+                let was_here = bits.contains(block as usize);
+                if was_here {
+                    bits.remove(block as usize);
+                }
+                was_here
             }
             Held::Some { copies, idle, .. } => {
                 if copies.get(&block).is_none_or(|copy| copy.used_by > 0) {
@@ -159,7 +161,7 @@ impl Copies {
     pub fn put(&mut self, block: BlockId) -> bool {
         match &mut self.held {
             Held::All(bits) => {
-                bits[block as usize / 64] |= 1 << (block % 64);
+                bits.insert(block as usize);
                 true
             }
             Held::Some { budget, copies, idle, clock } => {
@@ -182,7 +184,7 @@ impl Copies {
     #[inline]
     pub fn has(&self, block: BlockId) -> bool {
         match &self.held {
-            Held::All(bits) => bits.get(block as usize / 64).is_some_and(|word| word >> (block % 64) & 1 != 0),
+            Held::All(bits) => bits.contains(block as usize),
             Held::Some { copies, .. } => copies.get(&block).is_some_and(|copy| copy.is_here),
         }
     }
@@ -190,7 +192,7 @@ impl Copies {
     /// Returns the number of copies that are here. With a budget, copies that are on their way are included.
     pub(super) fn len(&self) -> u32 {
         match &self.held {
-            Held::All(bits) => bits.iter().map(|word| word.count_ones()).sum(),
+            Held::All(bits) => bits.count_ones(..) as u32,
             Held::Some { copies, .. } => copies.len() as u32,
         }
     }

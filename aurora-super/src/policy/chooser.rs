@@ -8,7 +8,6 @@ use crate::{Group, Node, Random};
 #[derive(Clone, Hash, Debug)]
 pub struct Chooser {
     policy: Policy,
-    columns: u32,
     untouched: Untouched,
     nodes: Vec<Member>,
     /// Groups of lost nodes' own parts, and groups that have to begin again.
@@ -23,9 +22,9 @@ struct Member {
     next: usize,
     begun: bool,
     /// The rows and columns of its own part.
-    near: (Lines, Lines),
+    near: Lines,
     /// The rows and columns of the groups that it has worked on.
-    history: (Lines, Lines),
+    history: Lines,
 }
 
 impl Member {
@@ -60,7 +59,7 @@ impl Chooser {
         parts: impl Iterator<Item = (Group, Node)>,
         seed: u64,
     ) -> Self {
-        let lines = |wanted| if wanted { (Lines::none(rows), Lines::none(columns)) } else { Default::default() };
+        let lines = |wanted| if wanted { Lines::none(rows, columns) } else { Lines::default() };
         let (has_parts, compares) = (picks(&policy, Choice::Own), policy.then == Then::JoinBest);
         let member = Member {
             own: Vec::new(),
@@ -70,18 +69,17 @@ impl Chooser {
             history: lines(picks(&policy, Choice::Smart)),
         };
         let mut nodes = vec![member; nodes as usize];
+        let untouched = Untouched::all(rows, columns);
         for (group, node) in parts {
             let member = &mut nodes[node as usize];
             if has_parts {
                 member.own.push(group);
             }
             if compares {
-                member.near.0.add(group / columns);
-                member.near.1.add(group % columns);
+                member.near.add(untouched.place(group));
             }
         }
-        let (untouched, random) = (Untouched::all(rows, columns), Random::new(seed));
-        Chooser { policy, columns, untouched, nodes, orphans: Vec::new(), random }
+        Chooser { policy, untouched, nodes, orphans: Vec::new(), random: Random::new(seed) }
     }
 
     /// Returns true if no group is untouched.
@@ -105,7 +103,7 @@ impl Chooser {
             Choice::InOrder => untouched.first(),
             Choice::Random => untouched.random(&mut self.random),
             Choice::Smart => {
-                let near = untouched.near(&member.history.0, &member.history.1, &mut self.random);
+                let near = untouched.near(&member.history, &mut self.random);
                 near.or_else(|| untouched.random(&mut self.random))
             }
         };
@@ -129,18 +127,14 @@ impl Chooser {
         self.untouched.remove(group);
         self.nodes[node as usize].begun = true;
         if picks(&self.policy, Choice::Smart) {
-            let (rows, columns) = &mut self.nodes[node as usize].history;
-            rows.add(group / self.columns);
-            columns.add(group % self.columns);
+            self.nodes[node as usize].history.add(self.untouched.place(group));
         }
     }
 
     /// Returns the number of lines, out of the group's row and its column, in which the node's own part has a group:
     /// the node may have operands of such lines. 0 unless the policy has [`Then::JoinBest`].
     pub fn closeness(&self, node: Node, group: Group) -> u32 {
-        let member = &self.nodes[node as usize];
-        let (row, column) = (group / self.columns, group % self.columns);
-        u32::from(member.near.0.has(row)) + u32::from(member.near.1.has(column))
+        self.nodes[node as usize].near.shared_with(self.untouched.place(group))
     }
 
     /// Removes a group that needs no node.

@@ -8,7 +8,6 @@ mod weights;
 
 pub use chooser::Chooser;
 pub use unfinished::Unfinished;
-pub use untouched::{Lines, Untouched};
 pub use weights::Weights;
 
 use crate::spelling::{meant, nearest};

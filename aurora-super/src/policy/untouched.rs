@@ -1,14 +1,16 @@
 //! Groups of which no instruction has begun.
 
 use crate::{Group, Random};
+use fixedbitset::FixedBitSet;
 
 /// The untouched groups of a grid, to be picked at random, in order, or by rows and columns.
 #[derive(Clone, Hash, Debug)]
 pub struct Untouched {
     columns: u32,
-    /// One bit for each column, in rows of whole words.
-    bits: Vec<u64>,
-    words: usize,
+    /// The untouched columns of each row.
+    rows: Vec<FixedBitSet>,
+    /// All columns.
+    all: FixedBitSet,
     /// The untouched groups in any order, and the position of each group in this list.
     list: Vec<Group>,
     at: Vec<u32>,
@@ -16,24 +18,29 @@ pub struct Untouched {
     first: Group,
 }
 
-/// A set of rows, or of columns, of a grid.
+/// Rows and columns of a grid.
 #[derive(Clone, Hash, Debug, Default)]
-pub struct Lines(Vec<u64>);
+pub struct Lines {
+    rows: FixedBitSet,
+    columns: FixedBitSet,
+}
 
 impl Lines {
-    /// Creates an empty set for `count` rows or columns.
-    pub fn none(count: u32) -> Self {
-        Lines(vec![0; count.div_ceil(64) as usize])
+    /// Returns no line of a grid.
+    pub fn none(rows: u32, columns: u32) -> Self {
+        let [rows, columns] = [rows, columns].map(|lines| FixedBitSet::with_capacity(lines as usize));
+        Lines { rows, columns }
     }
 
-    /// Adds a row or column.
-    pub fn add(&mut self, line: u32) {
-        self.0[line as usize / 64] |= 1 << (line % 64);
+    /// Adds the row and the column of a place.
+    pub fn add(&mut self, (row, column): (usize, usize)) {
+        self.rows.insert(row);
+        self.columns.insert(column);
     }
 
-    /// Returns true if a row or column is in the set. The default value is an empty set.
-    pub fn has(&self, line: u32) -> bool {
-        self.0.get(line as usize / 64).is_some_and(|word| word >> (line % 64) & 1 != 0)
+    /// Returns the number of lines, out of the row and the column of a place, that are among these.
+    pub fn shared_with(&self, (row, column): (usize, usize)) -> u32 {
+        u32::from(self.rows.contains(row)) + u32::from(self.columns.contains(column))
     }
 }
 
@@ -42,14 +49,10 @@ const GONE: u32 = u32::MAX;
 impl Untouched {
     /// Creates the set of all groups of a grid.
     pub fn all(rows: u32, columns: u32) -> Self {
-        let words = columns.div_ceil(64) as usize;
-        let row = (0..words as u32).map(|word| match columns - word * 64 {
-            more if more >= 64 => u64::MAX,
-            rest => (1 << rest) - 1,
-        });
-        let bits = row.collect::<Vec<_>>().repeat(rows as usize);
+        let mut all = FixedBitSet::with_capacity(columns as usize);
+        all.insert_range(..);
         let list: Vec<Group> = (0..rows * columns).collect();
-        Untouched { columns, bits, words, at: list.clone(), list, first: 0 }
+        Untouched { columns, rows: vec![all.clone(); rows as usize], all, at: list.clone(), list, first: 0 }
     }
 
     /// Returns the number of untouched groups.
@@ -77,8 +80,8 @@ impl Untouched {
         if let Some(moved) = self.list.get(at as usize) {
             self.at[*moved as usize] = at;
         }
-        let (word, bit) = self.bit(group);
-        self.bits[word] &= !bit;
+        let (row, column) = self.place(group);
+        self.rows[row].remove(column);
     }
 
     /// Adds a group again, because it has to begin again.
@@ -88,15 +91,14 @@ impl Untouched {
         }
         self.at[group as usize] = self.list.len() as u32;
         self.list.push(group);
-        let (word, bit) = self.bit(group);
-        self.bits[word] |= bit;
+        let (row, column) = self.place(group);
+        self.rows[row].insert(column);
         self.first = self.first.min(group);
     }
 
     /// Returns any untouched group, with equal probability.
     pub fn random(&self, random: &mut Random) -> Option<Group> {
-        let count = u32::try_from(self.list.len()).ok().filter(|count| *count > 0)?;
-        Some(self.list[random.below(count) as usize])
+        (!self.list.is_empty()).then(|| self.list[pick(self.list.len(), random)])
     }
 
     /// Returns the untouched group with the smallest number.
@@ -109,47 +111,45 @@ impl Untouched {
 
     /// Returns an untouched group in one of these rows **and** in one of these columns, with equal probability. If
     /// there is none, returns one in one of these rows or columns.
-    pub fn near(&self, rows: &Lines, columns: &Lines, random: &mut Random) -> Option<Group> {
-        if self.columns == 1 || self.bits.len() == self.words {
+    pub fn near(&self, lines: &Lines, random: &mut Random) -> Option<Group> {
+        if self.columns == 1 || self.rows.len() == 1 {
             // All groups share the only row or column.
             return self.random(random);
         }
-        let both = |row: usize, word: usize| if rows.has(row as u32) { columns.0[word] } else { 0 };
-        let either = |row: usize, word: usize| if rows.has(row as u32) { u64::MAX } else { columns.0[word] };
+        let both = |row| lines.rows.contains(row).then_some(&lines.columns);
+        let either = |row| Some(if lines.rows.contains(row) { &self.all } else { &lines.columns });
         self.among(both, random).or_else(|| self.among(either, random))
     }
 
-    /// Returns an untouched group that a mask for each row and word lets through, with equal probability.
-    fn among(&self, mask: impl Fn(usize, usize) -> u64, random: &mut Random) -> Option<Group> {
-        let masked = || {
-            let lines = self.bits.chunks_exact(self.words.max(1)).enumerate();
-            let mask = &mask;
-            lines.flat_map(move |(row, line)| {
-                line.iter().enumerate().map(move |(word, bits)| (row, word, bits & mask(row, word)))
-            })
-        };
-        let count: u32 = masked().map(|(_, _, bits)| bits.count_ones()).sum();
+    /// Returns an untouched group in one of the columns that are asked for in its row, with equal probability.
+    fn among<'l>(&self, asked: impl Fn(usize) -> Option<&'l FixedBitSet>, random: &mut Random) -> Option<Group> {
+        let rows = || self.rows.iter().zip(0..).filter_map(|(row, number)| Some((row, asked(number)?, number)));
+        let count = rows().map(|(row, asked, _)| row.intersection_count(asked)).sum();
         if count == 0 {
             return None;
         }
-        let mut pick = random.below(count);
-        for (row, word, mut bits) in masked() {
-            if pick >= bits.count_ones() {
-                pick -= bits.count_ones();
-                continue;
+        let mut pick = pick(count, random);
+        for (row, asked, number) in rows() {
+            match row.intersection_count(asked) {
+                count if count <= pick => pick -= count,
+                _ => {
+                    let column = row.intersection(asked).nth(pick).expect("there are as many as were counted");
+                    return Some(number as u32 * self.columns + column as u32);
+                }
             }
-            for _ in 0..pick {
-                bits &= bits - 1;
-            }
-            return Some(row as u32 * self.columns + word as u32 * 64 + bits.trailing_zeros());
         }
         unreachable!("there are as many as were counted")
     }
 
-    fn bit(&self, group: Group) -> (usize, u64) {
-        let (row, column) = (group / self.columns, group % self.columns);
-        (row as usize * self.words + column as usize / 64, 1 << (column % 64))
+    /// Returns the row and the column of a group.
+    pub fn place(&self, group: Group) -> (usize, usize) {
+        ((group / self.columns) as usize, (group % self.columns) as usize)
     }
+}
+
+/// Returns a number of `0..count`.
+fn pick(count: usize, random: &mut Random) -> usize {
+    ((u128::from(random.bits()) * count as u128) >> 64) as usize
 }
 
 #[cfg(test)]
@@ -160,13 +160,12 @@ mod tests {
     #[test]
     fn near_means_both_before_either() {
         let (mut untouched, mut random) = (Untouched::all(3, 70), Random::new(5));
-        let (mut rows, mut columns) = (Lines::none(3), Lines::none(70));
-        assert_eq!(untouched.near(&rows, &columns, &mut random), None);
-        rows.add(1);
-        columns.add(2);
-        columns.add(69);
+        let mut lines = Lines::none(3, 70);
+        assert_eq!(untouched.near(&lines, &mut random), None);
+        lines.add((1, 2));
+        lines.add((1, 69));
         let mut seen = Vec::new();
-        while let Some(group) = untouched.near(&rows, &columns, &mut random) {
+        while let Some(group) = untouched.near(&lines, &mut random) {
             untouched.remove(group);
             seen.push(group);
         }
@@ -178,7 +177,7 @@ mod tests {
     #[test]
     fn of_no_columns_none_is_near() {
         let untouched = Untouched::all(2, 0);
-        assert_eq!(untouched.near(&Lines::none(2), &Lines::none(0), &mut Random::new(1)), None);
+        assert_eq!(untouched.near(&Lines::none(2, 0), &mut Random::new(1)), None);
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Cluster {
         if count == 0 {
             return false;
         }
-        let next = self.random.below(count as u32) as usize;
+        let next = self.random.below(count);
         match next.checked_sub(self.messages.len()) {
             None => {
                 let (from, to, message, bytes) = self.messages.swap_remove(next);
@@ -128,7 +128,7 @@ impl Cluster {
     fn in_any_order(&mut self, mut act: impl FnMut(&mut Self, Node)) {
         let mut ranks: Vec<Node> = (0..self.nodes.len() as Node).collect();
         while !ranks.is_empty() {
-            let next = self.random.below(ranks.len() as u32) as usize;
+            let next = self.random.below(ranks.len());
             let node = ranks.swap_remove(next);
             act(self, node);
             for _ in 0..self.random.below(5) {

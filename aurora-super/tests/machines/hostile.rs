@@ -51,10 +51,10 @@ fn run(
                 unnoticed.push(node);
             }
         } else if !unnoticed.is_empty() && (steps.is_empty() || random.below(10) == 0) {
-            let node = unnoticed.swap_remove(random.below(unnoticed.len() as u32) as usize);
+            let node = unnoticed.swap_remove(random.below(unnoticed.len()));
             world.notice(node);
             world.notice(node);
-        } else if let Some(step) = steps.get(random.below(steps.len().max(1) as u32) as usize) {
+        } else if let Some(step) = steps.get(random.below(steps.len().max(1))) {
             if let Step::Report(node) = step
                 && random.below(20) == 0
             {

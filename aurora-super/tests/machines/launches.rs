@@ -60,7 +60,7 @@ impl Launch {
         let lengths: Vec<u32> = groups.clone().map(|_| random.below(5)).collect();
         let mut read = |_| {
             let count = if readable.is_empty() { 0 } else { random.below(4) };
-            (0..count).map(|_| readable[random.below(readable.len() as u32) as usize]).collect()
+            (0..count).map(|_| readable[random.below(readable.len())]).collect()
         };
         let inputs = lengths.iter().map(|len| (0..*len).map(&mut read).collect()).collect();
         let updates = [Updates::InOrder, Updates::InTurns, Updates::Together][random.below(3) as usize];

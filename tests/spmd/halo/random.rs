@@ -4,7 +4,7 @@ use super::look::{look, look_mut};
 use super::want;
 use aurora_core::{Error, GVector, GlobalRead, Halo, MatrixDim, Partition, Result, World, distmemcpy};
 use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::random::{Random, lengths, mix};
 use std::time::Duration;
 
 /// Steps of a rule that depends on the surrounding elements, with random shapes, widths, boundaries and speeds.
@@ -14,7 +14,7 @@ pub fn random_halos(world: &World) -> Result<()> {
         let (mut shared, mut speed) = (Random::new(seed), Random::new(seed * 64 + me));
         let len = [0, 1, 2, 3, 7, 10, 24, 111][shared.below(8)];
         let cols = [0, 1, 3, 8][shared.below(4)];
-        let lengths = shared.lengths(len, world.size());
+        let lengths = lengths(&mut shared, len, world.size());
         let mut v = match (cols, shared.below(2)) {
             (0, 0) => GVector::from_fn(world, Partition::lengths(&lengths), want)?,
             (_, 0) => GVector::from_fn(world, Partition::rows(&lengths, cols), want)?,

@@ -16,7 +16,7 @@ impl Program<'_> {
         }
         let mut scope = self.v.halo_cache_mut(draw_halo(&mut self.shared))?;
         for _ in 0..self.shared.below(3) {
-            let key = self.shared.draw();
+            let key = self.shared.bits();
             for (i, x) in self.model.iter_mut().enumerate() {
                 *x = x.wrapping_mul(5) ^ mix(key.wrapping_add(i as u64));
             }

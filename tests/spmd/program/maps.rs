@@ -42,7 +42,7 @@ impl Program<'_> {
     /// Some keys, each with true if this rank writes it.
     fn keys(&mut self) -> Vec<(u64, bool)> {
         let (p, me, every) = (self.world.size() as u64, self.world.rank().index() as u64, 1 + self.shared.below(9));
-        let draw = self.shared.draw();
+        let draw = self.shared.bits();
         let keys = (0..KEYS).filter(|key| mix(draw ^ key).is_multiple_of(every as u64));
         keys.map(|key| (key, key % p == me)).collect()
     }
@@ -109,7 +109,7 @@ impl Program<'_> {
     /// Each rank changes or removes some of the entries that it owns.
     fn map_owners(&mut self) -> Result<()> {
         self.order_map(Writers::Owners)?;
-        let (key, removes) = (self.shared.draw(), self.shared.below(2) == 0);
+        let (key, removes) = (self.shared.bits(), self.shared.below(2) == 0);
         let is_chosen = |other: &u64| mix(key ^ other).is_multiple_of(3);
         let Map { m, model, .. } = &mut self.map;
         let mut own = m.owner_computes_mut()?;

@@ -12,7 +12,7 @@ use aurora_core::ops::Sum;
 use aurora_core::{Config, GVector, MatrixDim, Partition, Result, Route, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::random::{Random, lengths, mix};
 use libtest_mimic::{Failed, Trial};
 use std::ops::Range;
 use std::time::Duration;
@@ -81,8 +81,8 @@ impl<'w> Program<'w> {
         let v = match shared.below(7) {
             0 => GVector::on(world, shared.below(p), len)?,
             1 => GVector::new(world, MatrixDim::new(len, 1 + shared.below(5)))?,
-            2 | 3 => GVector::new(world, Partition::lengths(&shared.lengths(len, p)))?,
-            4 => GVector::new(world, Partition::rows(&shared.lengths(len, p), 1 + shared.below(5)))?,
+            2 | 3 => GVector::new(world, Partition::lengths(&lengths(&mut shared, len, p)))?,
+            4 => GVector::new(world, Partition::rows(&lengths(&mut shared, len, p), 1 + shared.below(5)))?,
             _ => GVector::new(world, len)?,
         };
         Ok(Program {
@@ -121,7 +121,7 @@ impl<'w> Program<'w> {
     /// Draws writes of every rank to some elements of its class. The model gets all of them, each plus `more`.
     fn writes(&mut self, more: u64) -> Vec<(usize, u64)> {
         let (p, me) = (self.world.size(), self.world.rank().index());
-        let (key, every) = (self.shared.draw(), 1 + self.shared.below(9));
+        let (key, every) = (self.shared.bits(), 1 + self.shared.below(9));
         let mut mine = Vec::new();
         for i in (0..self.model.len()).filter(|i| mix(key ^ *i as u64).is_multiple_of(every as u64)) {
             let x = mix(key.wrapping_add(i as u64));
@@ -209,7 +209,7 @@ impl<'w> Program<'w> {
         if self.unordered == Writers::Classes {
             self.order()?;
         }
-        let key = self.shared.draw();
+        let key = self.shared.bits();
         for (i, x) in self.model.iter_mut().enumerate() {
             *x = x.wrapping_mul(3) ^ mix(key.wrapping_add(i as u64));
         }
@@ -223,7 +223,7 @@ impl<'w> Program<'w> {
     }
 
     fn fill(&mut self) -> Result<()> {
-        let value = self.shared.draw();
+        let value = self.shared.bits();
         self.v.fill(value)?;
         self.model.fill(value);
         self.unordered = Writers::None;

@@ -174,7 +174,7 @@ impl Program<'_> {
             self.order()?;
         }
         let job = (self.world.size(), self.world.rank().index());
-        let (at, key) = (self.shared.below(self.model.len() + 1), self.shared.draw());
+        let (at, key) = (self.shared.below(self.model.len() + 1), self.shared.bits());
         let kinds: [Kind; 2] = std::array::from_fn(|_| Kind::ALL[self.shared.below(Kind::ALL.len())]);
         let (right_first, ends_first) = (self.shared.below(2) == 0, self.shared.below(2) == 0);
         let plan = Plan::new(&self.model, key, job, (at, kinds));

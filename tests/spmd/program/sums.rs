@@ -23,7 +23,7 @@ impl Program<'_> {
                 let start = self.shared.below(self.model.len() + 1);
                 let lengths = [1, self.shared.below(100), self.shared.below(self.model.len() + 1)];
                 let len = lengths[self.shared.below(if few { 3 } else { 2 })].min(self.model.len() - start);
-                let operands: Vec<u64> = (0..len as u64).map(|i| mix(i ^ self.shared.draw())).collect();
+                let operands: Vec<u64> = (0..len as u64).map(|i| mix(i ^ self.shared.bits())).collect();
                 for (x, operand) in self.model[start..].iter_mut().zip(&operands) {
                     *x = if twists { Twist::apply(*x, *operand) } else { x.wrapping_add(*operand) };
                 }

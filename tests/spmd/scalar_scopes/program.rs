@@ -57,7 +57,7 @@ impl<'w> Program<'w> {
 
     /// A number for each rank, the same on every rank.
     fn draws(&mut self) -> Vec<u64> {
-        (0..self.world.size()).map(|_| self.shared.draw() >> 20).collect()
+        (0..self.world.size()).map(|_| self.shared.bits() >> 20).collect()
     }
 
     fn mine(&self, draws: &[u64]) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::carrier::{Carrier, Completion, Piece, Tag};
 use super::{Declined, Limits, Rendezvous};
-use crate::sim::Random;
+use crate::random::Random;
 use crate::{Handler, Loss, Outbox, Payload, Placement, Rank, Received, Token};
 use bytes::Bytes;
 use std::cell::RefCell;
@@ -263,7 +263,7 @@ impl Cluster {
     }
 
     pub fn deliver_message(&mut self) {
-        let which = self.random.below(self.messages.len() as u64) as usize;
+        let which = self.random.below(self.messages.len());
         self.deliver(which);
     }
 
@@ -295,7 +295,7 @@ impl Cluster {
     pub fn run(&mut self) {
         let mut still = 0;
         while still < 200 * self.ends.len() && !(self.messages.is_empty() && self.is_idle()) {
-            let rank = self.random.below(self.ends.len() as u64) as usize;
+            let rank = self.random.below(self.ends.len());
             let moved = match self.messages.is_empty() || self.random.below(2) == 0 {
                 true => self.pump(rank),
                 false => {

@@ -4,7 +4,7 @@ use super::fake::Cluster;
 use super::message::Message;
 use super::{Limits, Rendezvous};
 use crate::Rank;
-use crate::sim::Random;
+use crate::random::Random;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -171,7 +171,7 @@ fn no_deadlock_among_ranks_that_attend_at_random() {
         let mut cluster = Cluster::new(size, limits, seed);
         let mut sent: Vec<Vec<_>> = vec![Vec::new(); size];
         for header in 0..40 {
-            let from = random.below(size as u64) as usize;
+            let from = random.below(size);
             match random.below(4) {
                 0 if cluster.ends[from].rendezvous.sessions > 0 => cluster.ends[from].rendezvous.shut(),
                 0 | 1 => cluster.ends[from].rendezvous.open(),
@@ -186,7 +186,7 @@ fn no_deadlock_among_ranks_that_attend_at_random() {
                 if !cluster.messages.is_empty() && random.chance(0.5) {
                     cluster.deliver_message();
                 }
-                cluster.pump(random.below(size as u64) as usize);
+                cluster.pump(random.below(size));
             }
         }
         cluster.run();

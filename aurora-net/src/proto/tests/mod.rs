@@ -10,7 +10,8 @@ mod timing;
 mod withdrawal;
 
 use crate::proto::Config;
-use crate::sim::{Cluster, Link, Random};
+use crate::random::Random;
+use crate::sim::{Cluster, Link};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);

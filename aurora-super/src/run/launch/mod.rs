@@ -8,6 +8,7 @@ use crate::run::job::free;
 use crate::run::operand::{Access, Arg, Cell, Merging, Place};
 use crate::{BlockId, Group, Updates};
 use aurora_core::Site;
+use fixedbitset::FixedBitSet;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
@@ -89,7 +90,7 @@ pub(in crate::run) struct Launch {
     /// The groups that follow the first group of a result, with the number of their first instruction.
     chains: HashMap<Group, Vec<(u32, Group)>>,
     /// One bit for each block that is a result.
-    written: Vec<u64>,
+    written: FixedBitSet,
     arrays: Arrays,
     program: u32,
     /// The type of the function.
@@ -160,7 +161,7 @@ impl Launch {
             results: Vec::new(),
             lens: Lens::Equal(0),
             chains: HashMap::new(),
-            written: vec![0; arrays.blocks().div_ceil(64) as usize],
+            written: FixedBitSet::with_capacity(arrays.blocks() as usize),
             arrays,
             program,
             function: TypeId::of::<F>(),
@@ -216,9 +217,7 @@ impl Launch {
             let args = self.operands(group, 0)?;
             let block = self.block_of(&args[result], (group, 0), result)?.expect("a result is a block");
             self.results.push(block);
-            let (word, bit) = (block as usize / 64, 1 << (block % 64));
-            let is_first = self.written[word] & bit == 0;
-            self.written[word] |= bit;
+            let is_first = !self.written.put(block as usize);
             if is_first && first_of.is_empty() {
                 continue;
             }
@@ -291,7 +290,7 @@ impl Launch {
 
     /// Returns true if a block is a result of this launch.
     pub(in crate::run) fn writes(&self, block: BlockId) -> bool {
-        self.written.get(block as usize / 64).is_some_and(|word| word >> (block % 64) & 1 != 0)
+        self.written.contains(block as usize)
     }
 
     /// The blocks that are results.
