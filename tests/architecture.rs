@@ -180,6 +180,7 @@ const BRANCHES_ON_NAMES: &[&str] = &[".name == ", ".name != ", "action == ", "be
 
 /// The files that may have `unsafe` code. Each of them must have some.
 const UNSAFE: &[&str] = &[
+    "aurora-apps/src/bench/contestant/first_touch.rs",
     "aurora-apps/src/mpi_ranks/in_place.rs",
     "aurora-apps/src/mpi_ranks/neighbours.rs",
     "aurora-apps/src/mpi_ranks/posted.rs",

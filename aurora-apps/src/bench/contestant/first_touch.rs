@@ -8,7 +8,6 @@ use memmap2::{Advice, MmapMut};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::fs::File;
 use std::io;
-use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
 /// The size of the piece that is copied repeatedly into fresh memory: small enough to stay in a cache.
 const PIECE: usize = 64 * 1024;
@@ -17,24 +16,10 @@ const PIECE: usize = 64 * 1024;
 pub fn aurora(world: &World, bytes: usize, memory: Fresh) -> Result<Contestant<'_>> {
     let mut piece = vec![0; PIECE];
     match memory {
-        Fresh::Anonymous | Fresh::HugePages => Ok(Box::new(move |round, watch| {
+        Fresh::Anonymous | Fresh::HugePages | Fresh::Memfd => Ok(Box::new(move |round, watch| {
             let expected = renew(&mut piece, round);
-            let memory = watch.measure(|| anonymous(bytes, memory == Fresh::HugePages, &piece))?;
-            Ok(memory.chunks(PIECE).map(|part| differ(part, &expected)).sum())
-        })),
-        Fresh::Memfd => Ok(Box::new(move |round, watch| {
-            let expected = renew(&mut piece, round);
-            let memory = watch.measure(|| {
-                let memory = map_memfd(bytes)?;
-                parts(&memory, bytes).for_each(|part| part.copy_from(&piece));
-                Ok(memory)
-            })?;
-            let mut read = vec![0; PIECE];
-            let wrong = parts(&memory, bytes).map(|part| {
-                let length = part.copy_to(&mut read[..]);
-                differ(&read[..length], &expected)
-            });
-            Ok(wrong.sum())
+            let mapping = watch.measure(|| Ok(touched(map(bytes, memory)?, &piece)))?;
+            Ok(mapping.chunks(PIECE).map(|part| differ(part, &expected)).sum())
         })),
         Fresh::Vector => Ok(Box::new(move |round, watch| {
             let expected = renew(&mut piece, round);
@@ -59,14 +44,30 @@ fn renew(piece: &mut [u8], round: Round) -> Vec<u8> {
     expected
 }
 
-/// Fills memory of the kind that an allocator uses for large blocks.
-fn anonymous(bytes: usize, huge: bool, piece: &[u8]) -> Result<MmapMut> {
-    let mut memory = MmapMut::map_anon(bytes)?;
-    if huge {
-        memory.advise(Advice::HugePage)?;
+/// Maps memory that several processes can share, or of the kind that an allocator uses for large blocks.
+fn map(bytes: usize, memory: Fresh) -> io::Result<MmapMut> {
+    if memory == Fresh::Memfd {
+        return map_memfd(bytes);
     }
-    memory.chunks_mut(PIECE).for_each(|part| part.copy_from_slice(&piece[..part.len()]));
-    Ok(memory)
+    let mapping = MmapMut::map_anon(bytes)?;
+    if memory == Fresh::HugePages {
+        mapping.advise(Advice::HugePage)?;
+    }
+    Ok(mapping)
+}
+
+#[allow(unsafe_code)]
+fn map_memfd(bytes: usize) -> io::Result<MmapMut> {
+    let file = File::from(memfd_create("first-touch", MemfdFlags::CLOEXEC)?);
+    ftruncate(&file, bytes as u64)?;
+    // SAFETY: the file has no name and is closed here, so nothing but this mapping changes it.
+    unsafe { MmapMut::map_mut(&file) }
+}
+
+/// Fills a mapping.
+fn touched(mut mapping: MmapMut, piece: &[u8]) -> MmapMut {
+    mapping.chunks_mut(PIECE).for_each(|part| part.copy_from_slice(&piece[..part.len()]));
+    mapping
 }
 
 /// Makes a vector with a part of this size on every rank, and fills the own part.
@@ -76,19 +77,6 @@ fn new_vector(world: &World, bytes: usize, piece: &[u8]) -> Result<GVector<u8>> 
     own.local_mut().chunks_mut(PIECE).for_each(|part| part.copy_from_slice(&piece[..part.len()]));
     own.finish()?;
     Ok(vector)
-}
-
-/// Maps memory that several processes can share.
-fn map_memfd(bytes: usize) -> io::Result<MmapRegion> {
-    let file = File::from(memfd_create("first-touch", MemfdFlags::CLOEXEC)?);
-    ftruncate(&file, bytes as u64)?;
-    MmapRegion::from_file(FileOffset::new(file, 0), bytes).map_err(io::Error::other)
-}
-
-/// Returns the mapping in pieces.
-fn parts(memory: &MmapRegion, bytes: usize) -> impl Iterator<Item = VolatileSlice<'_>> {
-    let starts = (0..bytes).step_by(PIECE);
-    starts.map(move |start| memory.get_slice(start, PIECE.min(bytes - start)).expect("inside of the mapping"))
 }
 
 fn differ(got: &[u8], expected: &[u8]) -> u64 {
@@ -120,9 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_is_touched_to_its_last_byte() {
+    fn each_mapping_is_touched_to_its_last_byte() {
         let bytes = 2 * PIECE + 5;
-        let memory = map_memfd(bytes).unwrap();
-        assert_eq!(parts(&memory, bytes).map(|part| part.len()).sum::<usize>(), bytes);
+        for memory in [Fresh::Anonymous, Fresh::HugePages, Fresh::Memfd] {
+            let mapping = touched(map(bytes, memory).unwrap(), &[7; PIECE]);
+            assert_eq!(mapping[..], vec![7; bytes]);
+        }
     }
 }
