@@ -160,11 +160,11 @@ choices! {
     ///
     /// ```
     /// # use aurora_core::prelude::*;
-    /// let told = Config::threads(2).cache_limit(1 << 10).route(aurora_core::Route::Udp).run(|world| {
+    /// let outcome = Config::threads(2).cache_limit(1 << 10).route(aurora_core::Route::Udp).run(|world| {
     ///     let v = GVector::<u64>::new(world, 1000)?;
     ///     v.read_cache().map(drop)
     /// });
-    /// assert!(matches!(told, Err(Error::CacheLimit { .. })));
+    /// assert!(matches!(outcome, Err(Error::CacheLimit { .. })));
     /// # Ok::<(), Error>(())
     /// ```
     cache_limit(bytes: usize) => cache_limit;
@@ -208,11 +208,11 @@ choices! {
     ///
     /// ```
     /// # use aurora_core::prelude::*;
-    /// let told = Config::threads(2).deny_scalar(true).run(|world| {
+    /// let outcome = Config::threads(2).deny_scalar(true).run(|world| {
     ///     let v = GVector::<u64>::new(world, 10)?;
     ///     v.at(0).and(v.at(9)) // one of the two elements belongs to the other rank
     /// });
-    /// assert!(matches!(told, Err(Error::Denied { .. })));
+    /// assert!(matches!(outcome, Err(Error::Denied { .. })));
     /// # Ok::<(), Error>(())
     /// ```
     deny_scalar(deny: bool) => deny;
@@ -245,12 +245,12 @@ impl Config {
     ///
     /// ```
     /// # use aurora_core::prelude::*;
-    /// let told = Config::threads(2).check(true).run(|world| {
+    /// let outcome = Config::threads(2).check(true).run(|world| {
     ///     let mut v = GVector::<u64>::new(world, 2)?;
     ///     v.put(0, world.rank().index() as u64)?; // both ranks, in no order
     ///     world.barrier()
     /// });
-    /// assert!(matches!(told, Err(Error::Race { .. })));
+    /// assert!(matches!(outcome, Err(Error::Race { .. })));
     /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
@@ -368,44 +368,44 @@ impl Config {
 
     fn settle_in(self, environment: &Environment, cores: usize, has_mpi: bool) -> Result<Settings> {
         let chosen = self.chosen.ranks;
-        let said = environment.values(self.chosen)?;
+        let values = environment.values(self.chosen)?;
         let launch = match self.start {
             Start::Threads(ranks) => Launch::Threads(possible(ranks)?),
-            Start::Mpi => environment.mpi(chosen, said.ranks, has_mpi)?,
+            Start::Mpi => environment.mpi(chosen, values.ranks, has_mpi)?,
             Start::Processes(_) | Start::Environment if environment.job.is_some() => {
                 Launch::Child(environment.job.clone().unwrap_or_default())
             }
             Start::Processes(ranks) => Launch::Processes(possible(ranks)?),
-            Start::Environment => match environment.own_ranks(said.ranks, cores.min(4), has_mpi) {
-                Some(ranks) if said.route == Some(Route::Local) => Launch::Threads(possible(ranks)?),
+            Start::Environment => match environment.own_ranks(values.ranks, cores.min(4), has_mpi) {
+                Some(ranks) if values.route == Some(Route::Local) => Launch::Threads(possible(ranks)?),
                 Some(ranks) => Launch::Processes(possible(ranks)?),
-                None => environment.mpi(chosen, said.ranks, has_mpi)?,
+                None => environment.mpi(chosen, values.ranks, has_mpi)?,
             },
         };
         let transport = Transport {
-            route: said.route,
-            silence: said.silence.unwrap_or(Duration::from_secs(5)),
-            network: said.network.unwrap_or_default(),
-            bulk: said.bulk.unwrap_or_default(),
+            route: values.route,
+            silence: values.silence.unwrap_or(Duration::from_secs(5)),
+            network: values.network.unwrap_or_default(),
+            bulk: values.bulk.unwrap_or_default(),
             mpi_from: self.mpi_from,
-            mtu: said.mtu,
+            mtu: values.mtu,
             ranks_per_node: self.ranks_per_node,
             ..Transport::default()
         };
-        let check = said.check.unwrap_or_default();
+        let check = values.check.unwrap_or_default();
         Ok(Settings {
             launch,
             transport,
-            timeout: said.timeout,
+            timeout: values.timeout,
             modes: Modes {
                 check: check != Check::Off,
                 strict: check == Check::Strict,
-                deny: said.deny.unwrap_or_default(),
+                deny: values.deny.unwrap_or_default(),
             },
-            cache_limit: said.cache_limit,
-            stats: said.stats.unwrap_or_default(),
-            trace: said.trace,
-            options: Options { interface: said.interface, ..Options::default() },
+            cache_limit: values.cache_limit,
+            stats: values.stats.unwrap_or_default(),
+            trace: values.trace,
+            options: Options { interface: values.interface, ..Options::default() },
         })
     }
 }
@@ -540,8 +540,8 @@ mod tests {
     fn what_moves_bulk_data_is_found_out_unless_it_is_said() {
         let bulk = |config, variables: &[_]| settle(config, variables).expect("settles").transport.bulk;
         assert_eq!(bulk(Config::default(), &[]), Bulk::Auto);
-        for (said, meant) in [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)] {
-            assert_eq!(bulk(Config::default(), &[("AURORA_BULK", said)]), meant);
+        for (value, meant) in [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)] {
+            assert_eq!(bulk(Config::default(), &[("AURORA_BULK", value)]), meant);
         }
         assert_eq!(bulk(Config::default().bulk(Bulk::Udp), &[("AURORA_BULK", "mpi")]), Bulk::Udp);
     }
@@ -563,7 +563,7 @@ mod tests {
         assert_eq!(what(off, &on), (false, false, false, Some("b.json".into())));
         assert!(what(Config::default().check(true), &[("AURORA_CHECK", "0")]).0);
         assert!(what(Config::default().check(Check::On), &[("AURORA_CHECK", "strict")]).0);
-        let strict = |config, said| settle(config, &[("AURORA_CHECK", said)]).expect("settles").modes;
+        let strict = |config, value| settle(config, &[("AURORA_CHECK", value)]).expect("settles").modes;
         let wanted = Modes { check: true, strict: true, deny: false };
         assert_eq!(strict(Config::default(), "strict"), wanted);
         assert_eq!(strict(Config::default().check(Check::Strict), "0"), wanted);

@@ -248,20 +248,20 @@ impl Environment {
         })
     }
 
-    /// The number of ranks that this process starts, `said` or `usual`; `None` if a launcher has started it as a rank
-    /// of a job. A step of one rank is such a job, unless a number of ranks is `said`, or there is no MPI.
-    pub(crate) fn own_ranks(&self, said: Option<usize>, usual: usize, has_mpi: bool) -> Option<usize> {
+    /// The number of ranks that this process starts: `ranks` if it is set, else `usual`; `None` if a launcher has
+    /// started it as a rank of a job. A step of one rank is such a job, unless `ranks` is set, or there is no MPI.
+    pub(crate) fn own_ranks(&self, ranks: Option<usize>, usual: usize, has_mpi: bool) -> Option<usize> {
         match &self.step {
-            None => Some(said.unwrap_or(usual)),
-            Some(step) if step.largest == Some(1) && (said.is_some() || !step.by_mpi || !has_mpi) => {
-                Some(said.unwrap_or(1))
+            None => Some(ranks.unwrap_or(usual)),
+            Some(step) if step.largest == Some(1) && (ranks.is_some() || !step.by_mpi || !has_mpi) => {
+                Some(ranks.unwrap_or(1))
             }
             Some(_) => None,
         }
     }
 
-    /// A launch by MPI. The program has `chosen` a number of ranks, or the program or `AURORA_RANKS` has `said` one.
-    pub(crate) fn mpi(&self, chosen: Option<usize>, said: Option<usize>, has_mpi: bool) -> Result<Launch> {
+    /// A launch by MPI. The program has `chosen` a number of ranks, or the program or `AURORA_RANKS` has set `ranks`.
+    pub(crate) fn mpi(&self, chosen: Option<usize>, ranks: Option<usize>, has_mpi: bool) -> Result<Launch> {
         let mut announced = self.step.as_ref().map(|step| step.announced.clone()).unwrap_or_default();
         match (chosen, announced.size) {
             _ if !has_mpi => {
@@ -273,7 +273,7 @@ impl Environment {
                 ranks.to_string(),
                 format!("{size}, because mpirun has started {size}"),
             )),
-            (_, None) if said == Some(1) => {
+            (_, None) if ranks == Some(1) => {
                 // The user knows that there is one.
                 announced.variables.clear();
                 Ok(Launch::Mpi(announced))

@@ -177,7 +177,7 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let me = seat.rank();
     // The rank at fault, and true if that rank or its watcher reports the failure: that report says more and comes
     // first.
-    let (culprit, told) = match error {
+    let (culprit, by_other) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),
         Error::PeerLost { trouble: Some(trouble), .. } if matches!(**trouble, UdpTrouble::Refused { .. }) => {
@@ -192,5 +192,5 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let cause = error.to_string();
     let at = error.site().map(Site::to_string).filter(|at| !cause.contains(at));
     let error = if error.is_told_to_all() { encode_error(error) } else { Vec::new() };
-    Failure { at, origin: !told, error, ..Failure::of(culprit, cause) }
+    Failure { at, origin: !by_other, error, ..Failure::of(culprit, cause) }
 }

@@ -71,9 +71,9 @@ impl Proof {
     }
 
     /// Compares in constant time.
-    pub fn is(&self, said: &[u8]) -> bool {
+    pub fn is(&self, bytes: &[u8]) -> bool {
         let differing = |(a, b): (&u8, &u8)| a ^ b;
-        said.len() == LEN && black_box(self.0.iter().zip(said).map(differing).fold(0, |all, bits| all | bits)) == 0
+        bytes.len() == LEN && black_box(self.0.iter().zip(bytes).map(differing).fold(0, |all, bits| all | bits)) == 0
     }
 
     /// A part as text, for a name that cannot be guessed.

@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn long_numbers_are_in_scientific_form() {
-        let told = [0.0, -0.5, 20_000.0, 1e308, -1e15, 1e-60, f64::NAN, f64::INFINITY].map(number);
-        assert_eq!(told, ["0", "-0.5", "20000", "1e308", "-1e15", "1e-60", "NaN", "inf"]);
+        let spelled = [0.0, -0.5, 20_000.0, 1e308, -1e15, 1e-60, f64::NAN, f64::INFINITY].map(number);
+        assert_eq!(spelled, ["0", "-0.5", "20000", "1e308", "-1e15", "1e-60", "NaN", "inf"]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn table_3_to_four_digits_and_the_rest_within_the_rounding_of_its_times() {
 #[test]
 fn heterogeneity_exceeds_1_by_equation_7_and_not_by_processor() {
     let (tsp, mm) = (review(TABLE_2).measurements, review(TABLE_3).measurements);
-    let told = |table: &Measurements, configuration: &str| {
+    let figures = |table: &Measurements, configuration: &str| {
         let machines = table.machines();
         let configuration = machines.configuration(configuration).unwrap();
         let (of_machines, of_processors) = (
@@ -120,11 +120,11 @@ fn heterogeneity_exceeds_1_by_equation_7_and_not_by_processor() {
         );
         format!("{of_machines:.4} {of_processors:.4}")
     };
-    assert_eq!(told(&tsp, "CSNT=2"), "0.1179 0.0589");
-    assert_eq!(told(&tsp, "SH=2,CSNT=2"), "0.0589 0.0295");
-    assert_eq!(told(&mm, "RCF=3"), "2.0150 0.6717");
-    assert_eq!(told(&mm, "SH=6,RCF=3,CSNT=3"), "0.7830 0.1958");
-    assert_eq!(told(&mm, "SH=13,CSNT=3"), "0.3620 0.0452");
+    assert_eq!(figures(&tsp, "CSNT=2"), "0.1179 0.0589");
+    assert_eq!(figures(&tsp, "SH=2,CSNT=2"), "0.0589 0.0295");
+    assert_eq!(figures(&mm, "RCF=3"), "2.0150 0.6717");
+    assert_eq!(figures(&mm, "SH=6,RCF=3,CSNT=3"), "0.7830 0.1958");
+    assert_eq!(figures(&mm, "SH=13,CSNT=3"), "0.3620 0.0452");
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn the_prediction_for_six_and_two() {
 fn a_slow_processor_should_not_take_a_last_unit() {
     let table = review(TABLE_3).measurements;
     let farm = Farm::of(&table, 36.try_into().unwrap());
-    let told = |configuration: &str| {
+    let figures = |configuration: &str| {
         let makespans =
             farm.makespans(table.machines(), &table.machines().configuration(configuration).unwrap()).unwrap();
         format!("{:.2} {:.2} {:.2}", makespans.first_come, makespans.earliest_completion, makespans.ideal)
     };
-    assert_eq!(told("SH=3,CSNT=3"), "46.80 46.80 45.46");
-    assert_eq!(told("SH=6,RCF=3,CSNT=3"), "44.87 31.20 27.48");
-    assert_eq!(told("SH=13,CSNT=3"), "23.40 23.40 17.36");
+    assert_eq!(figures("SH=3,CSNT=3"), "46.80 46.80 45.46");
+    assert_eq!(figures("SH=6,RCF=3,CSNT=3"), "44.87 31.20 27.48");
+    assert_eq!(figures("SH=13,CSNT=3"), "23.40 23.40 17.36");
 }

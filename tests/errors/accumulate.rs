@@ -30,7 +30,7 @@ fn other_scopes_operations_and_orders() {
     ];
     on_every_route([2, 3], |job| {
         for (words, open) in odd {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 if world.rank() == CULPRIT {
                     open(&mut v)?;
@@ -41,9 +41,9 @@ fn other_scopes_operations_and_orders() {
                 }
                 world.barrier()
             });
-            told.all_say(&["ranks disagree", words]);
+            outcomes.all_say(&["ranks disagree", words]);
             if words != "is in a barrier" {
-                told.all_say(&["an Accumulate with operation Sum of the GVector<i32> of 10 elements"]);
+                outcomes.all_say(&["an Accumulate with operation Sum of the GVector<i32> of 10 elements"]);
             }
         }
     });
@@ -53,7 +53,7 @@ fn other_scopes_operations_and_orders() {
 fn a_panic_poisons() {
     on_every_route([2, 3], |job| {
         for in_order in [false, true] {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 let mut sums = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
                 sums.update_slice(0, &[666; 10])?;
@@ -72,7 +72,8 @@ fn a_panic_poisons() {
                 assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
                 v.at(0).map(drop)
             });
-            told.all_say(&["is poisoned", "rank 1 panicked inside the Accumulate that it opened at"])
+            outcomes
+                .all_say(&["is poisoned", "rank 1 panicked inside the Accumulate that it opened at"])
                 .all_cite(&["let mut sums"]);
         }
     });
@@ -101,7 +102,7 @@ fn an_operation_that_panics_poisons() {
     on_every_route([2, 3], |job| {
         // The operation panics in an update, and in the merge with the rank's own part.
         for operands in [[7, 7], [6, 7]] {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 3 * world.size())?;
                 let own = v.local_range().start;
                 if world.rank() == CULPRIT {
@@ -115,7 +116,7 @@ fn an_operation_that_panics_poisons() {
                 }
                 v.read_cache().map(drop)
             });
-            told.all_say(&["is poisoned: rank 1 panicked inside the Accumulate"]).all_cite(&["let mut half"]);
+            outcomes.all_say(&["is poisoned: rank 1 panicked inside the Accumulate"]).all_cite(&["let mut half"]);
         }
     });
 }
@@ -139,7 +140,7 @@ fn a_forgotten_one() {
     ];
     on_every_route([2, 3], |job| {
         for next_use in uses {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 if world.rank() == CULPRIT {
                     forget_one(&mut v)?;
@@ -148,7 +149,8 @@ fn a_forgotten_one() {
                 }
                 next_use(world, &mut v)
             });
-            told.all_say(&["rank 1 has not closed the Accumulate of the GVector<i32> of 10 elements"])
+            outcomes
+                .all_say(&["rank 1 has not closed the Accumulate of the GVector<i32> of 10 elements"])
                 .all_cite(&["let mut sums"]);
         }
     });
@@ -169,7 +171,7 @@ impl Op<u64> for Plus {
 #[test]
 fn a_rank_that_has_left_and_was_to_come_first() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<u64>::new(world, LONG)?;
             if world.is_root() {
                 forget(v);
@@ -180,16 +182,16 @@ fn a_rank_that_has_left_and_was_to_come_first() {
             sums.finish()
         });
         for rank in 1..job.ranks {
-            told.says(rank, &["rank 0 has left `run`", "waits in an Accumulate for room to write to"]);
+            outcomes.says(rank, &["rank 0 has left `run`", "waits in an Accumulate for room to write to"]);
         }
-        assert!(told.run.is_err());
+        assert!(outcomes.run.is_err());
     });
 }
 
 #[test]
 fn a_barrier_inside_of_the_scope_that_comes_first() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, LONG)?;
             let mut first = v.accumulate_in_order(Sum)?;
             if world.is_root() {
@@ -199,14 +201,14 @@ fn a_barrier_inside_of_the_scope_that_comes_first() {
             drop(first);
             world.barrier()
         });
-        told.all_say(&["rank 0 has not closed the Accumulate"]).all_cite(&["let mut first"]);
+        outcomes.all_say(&["rank 0 has not closed the Accumulate"]).all_cite(&["let mut first"]);
     });
 }
 
 #[test]
 fn a_circle_through_the_room_for_own_writes() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, LONG)?;
             let own = v.local_range();
             let mut first = v.accumulate_in_order(Plus)?;
@@ -217,11 +219,12 @@ fn a_circle_through_the_room_for_own_writes() {
             drop(first);
             world.barrier()
         });
-        told.all_say(&[
-            "ranks disagree",
-            "rank 1 waits in an Accumulate for room to write to",
-            "rank 0 is in a barrier",
-        ])
-        .all_cite(&["world.barrier()?; // inside the scope"]);
+        outcomes
+            .all_say(&[
+                "ranks disagree",
+                "rank 1 waits in an Accumulate for room to write to",
+                "rank 0 is in a barrier",
+            ])
+            .all_cite(&["world.barrier()?; // inside the scope"]);
     });
 }

@@ -8,7 +8,7 @@ use aurora_core::prelude::*;
 #[track_caller]
 fn all_refuse(wrong: fn(&mut GVector<i32>) -> Result<()>, words: &[&str], line: &str) {
     on_every_route([1, 2, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
             let outcome = wrong(&mut v);
             // The error belongs to one rank: the vector is unchanged, and the job continues.
@@ -16,8 +16,8 @@ fn all_refuse(wrong: fn(&mut GVector<i32>) -> Result<()>, words: &[&str], line: 
             assert!(v.read_cache()?.iter().copied().eq(0..10));
             outcome
         });
-        told.all_say(words).all_say(&["the GVector<i32> of 10 elements (made at"]);
-        assert!(cited(&told.text(0)).iter().any(|cited| cited.contains(line)), "{}", told.text(0));
+        outcomes.all_say(words).all_say(&["the GVector<i32> of 10 elements (made at"]);
+        assert!(cited(&outcomes.text(0)).iter().any(|cited| cited.contains(line)), "{}", outcomes.text(0));
     });
 }
 
@@ -52,7 +52,7 @@ fn an_index_outside() {
 #[test]
 fn an_index_outside_in_collective_scopes() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let mut scope = v.release_c_with(Sum)?;
             let put = scope.put(10, 1);
@@ -67,7 +67,7 @@ fn an_index_outside_in_collective_scopes() {
             }
             v.at(11).map(drop)
         });
-        told.all_say(&["index 11 is outside"]);
+        outcomes.all_say(&["index 11 is outside"]);
     });
 }
 
@@ -126,7 +126,7 @@ fn a_range_outside() {
 #[test]
 fn lengths_that_differ() {
     on_every_route([1, 2, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let w = GVector::<i32>::new(world, 20)?;
             let between = distmemcpy(v.range_mut(..), w.range(3..16));
@@ -136,7 +136,8 @@ fn lengths_that_differ() {
             assert!(into.unwrap_err().to_string().contains("a copy of 5 elements into 6 elements"));
             distmemcpy(&mut [0; 4][..], v.range(2..8))
         });
-        told.all_say(&["a copy of 6 elements into 4 elements", "must have the same length"])
+        outcomes
+            .all_say(&["a copy of 6 elements into 4 elements", "must have the same length"])
             .all_cite(&["v.range(2..8)"]);
     });
 }
@@ -144,7 +145,7 @@ fn lengths_that_differ() {
 #[test]
 fn one_wrong_pair_of_many_leaves_all_as_it_was() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
             let (mut a, mut b) = ([-1; 5], [-1; 3]);
             let pairs = [(&mut a[..], v.range(0..5)), (&mut b[..], v.range(5..10))];
@@ -152,14 +153,14 @@ fn one_wrong_pair_of_many_leaves_all_as_it_was() {
             assert_eq!((a, b), ([-1; 5], [-1; 3]));
             outcome
         });
-        told.all_say(&["a copy of 5 elements into 3 elements"]);
+        outcomes.all_say(&["a copy of 5 elements into 3 elements"]);
     });
 }
 
 #[test]
 fn an_index_that_a_behaviour_does_not_show() {
     on_every_route([2, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let other = (world.rank().index() + 1) % world.size();
             let index = v.range_of(other).start;
@@ -172,7 +173,9 @@ fn an_index_that_a_behaviour_does_not_show() {
             assert!(seen.as_ref().unwrap_err().to_string().contains(&words));
             seen.map(drop)
         });
-        told.all_say(&["that OwnerComputes shows here", "GVector<i32> of 10 elements"]).all_cite(&["own.at(index)"]);
+        outcomes
+            .all_say(&["that OwnerComputes shows here", "GVector<i32> of 10 elements"])
+            .all_cite(&["own.at(index)"]);
     });
 }
 
@@ -181,18 +184,18 @@ fn a_rank_that_does_not_exist() {
     on_every_route([1, 3], |job| {
         let size = job.ranks;
         let words = format!("rank 7 does not exist: this job has {size} ranks");
-        let told = job.run(|world| GVector::<i32>::on(world, 7, 10).map(drop));
-        told.all_say(&[&words]).all_cite(&["GVector::<i32>::on(world, 7, 10)"]);
-        let told = job.run(|world| GScalar::new(world, 7, 0u8).map(drop));
-        told.all_say(&[&words]).all_cite(&["GScalar::new(world, 7, 0u8)"]);
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| GVector::<i32>::on(world, 7, 10).map(drop));
+        outcomes.all_say(&[&words]).all_cite(&["GVector::<i32>::on(world, 7, 10)"]);
+        let outcomes = job.run(|world| GScalar::new(world, 7, 0u8).map(drop));
+        outcomes.all_say(&[&words]).all_cite(&["GScalar::new(world, 7, 0u8)"]);
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             v.gather_to(7).map(drop)
         });
-        told.all_say(&[&words]).all_cite(&["v.gather_to(7)"]);
+        outcomes.all_say(&[&words]).all_cite(&["v.gather_to(7)"]);
         // The number before rank 0.
-        let told = job.run(|world| GVector::<i32>::on(world, 0_usize.wrapping_sub(1), 10).map(drop));
-        told.all_say(&["does not exist: this job has"]).all_cite(&["0_usize.wrapping_sub(1)"]);
+        let outcomes = job.run(|world| GVector::<i32>::on(world, 0_usize.wrapping_sub(1), 10).map(drop));
+        outcomes.all_say(&["does not exist: this job has"]).all_cite(&["0_usize.wrapping_sub(1)"]);
     });
 }
 
@@ -211,7 +214,7 @@ impl Op<Point> for Longest {
 #[test]
 fn an_operation_that_owners_do_not_know() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<Point>::new(world, 10)?;
             let unknown = v.release_alone_with(Longest).map(drop);
             // The owners know the operation after all ranks have opened a scope with it.
@@ -219,7 +222,8 @@ fn an_operation_that_owners_do_not_know() {
             v.release_alone_with(Longest)?.update(9, Point([1.0; 2]))?;
             unknown
         });
-        told.all_say(&["does not know operation", "Longest", "GVector<Point> of 10 elements"])
+        outcomes
+            .all_say(&["does not know operation", "Longest", "GVector<Point> of 10 elements"])
             .all_cite(&["let unknown"]);
     });
 }

@@ -53,7 +53,7 @@ fn every_way_of_reading_hears_of_a_panic() {
     on_every_route([2, 3], |job| {
         for (name, read) in ways {
             let order = Order::new();
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<u64>::new(world, 1000 * world.size())?;
                 let outcome = match world.rank().index() {
                     CULPRIT => {
@@ -74,7 +74,7 @@ fn every_way_of_reading_hears_of_a_panic() {
                 assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{name}: {outcome:?}");
                 outcome
             });
-            told.all_say(&["is poisoned", "rank 1 panicked inside the OwnerComputes"]);
+            outcomes.all_say(&["is poisoned", "rank 1 panicked inside the OwnerComputes"]);
         }
     });
 }
@@ -82,7 +82,7 @@ fn every_way_of_reading_hears_of_a_panic() {
 #[test]
 fn a_panic_inside_is_told_to_all() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<u64>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 let broken_off = catch_unwind(AssertUnwindSafe(|| {
@@ -96,15 +96,15 @@ fn a_panic_inside_is_told_to_all() {
             world.barrier()?;
             v.at(0).map(drop)
         });
-        told.all_say(&["is poisoned", "rank 1 panicked inside the BatchedReads that it opened at"]);
-        told.all_cite(&["let gather = v.batched_reads()"]);
+        outcomes.all_say(&["is poisoned", "rank 1 panicked inside the BatchedReads that it opened at"]);
+        outcomes.all_cite(&["let gather = v.batched_reads()"]);
     });
 }
 
 #[test]
 fn one_that_is_forgotten_is_found_at_the_next_write() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 std::mem::forget(v.batched_reads()?);
@@ -116,8 +116,8 @@ fn one_that_is_forgotten_is_found_at_the_next_write() {
             world.barrier()?;
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 has not closed the BatchedReads of the GVector<u64> of 10 elements"]);
-        told.all_cite(&["forget(v.batched_reads()?)"]);
+        outcomes.all_say(&["rank 1 has not closed the BatchedReads of the GVector<u64> of 10 elements"]);
+        outcomes.all_cite(&["forget(v.batched_reads()?)"]);
     });
 }
 
@@ -125,7 +125,7 @@ fn one_that_is_forgotten_is_found_at_the_next_write() {
 fn a_job_that_fails_ends_it() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<u64>::new(world, 1000 * world.size())?;
             if world.rank() == CULPRIT {
                 let mut own = v.owner_computes_mut()?;
@@ -146,7 +146,7 @@ fn a_job_that_fails_ends_it() {
                 }
             }
         });
-        told.says(0, &["rank 1 failed: rank 1 has had enough"]);
+        outcomes.says(0, &["rank 1 failed: rank 1 has had enough"]);
     });
 }
 
@@ -154,7 +154,7 @@ fn a_job_that_fails_ends_it() {
 #[test]
 fn a_circle_is_told_with_the_line_of_the_guard() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 10)?;
             let mut w = GVector::<u64>::new(world, 10)?;
             let (mine, theirs) = if world.is_root() { (&mut v, &w) } else { (&mut w, &v) };
@@ -164,6 +164,6 @@ fn a_circle_is_told_with_the_line_of_the_guard() {
             let gather = theirs.batched_reads()?;
             gather.iter([0, 9]).try_for_each(|value| value.map(drop))
         });
-        told.all_say(&["`BatchedReads`"]);
+        outcomes.all_say(&["`BatchedReads`"]);
     });
 }

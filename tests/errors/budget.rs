@@ -1,18 +1,19 @@
 //! Copies that are larger than the limit of a rank: all ranks get the error before memory is allocated.
 
-use crate::provoke::{Job, Told, on_every_route};
+use crate::provoke::{Job, Outcomes, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// 8000 bytes.
 const LEN: usize = 1000;
 
-fn says(told: &Told, purpose: &str, line: &str) {
-    told.all_say(&[purpose, "of the GVector<u64> of 1000 elements (made at", "of AURORA_CACHE_LIMIT: read a slice"])
+fn says(outcomes: &Outcomes, purpose: &str, line: &str) {
+    outcomes
+        .all_say(&[purpose, "of the GVector<u64> of 1000 elements (made at", "of AURORA_CACHE_LIMIT: read a slice"])
         .all_say(&["`batched_reads`", "`v.slice(range)`, then `read_cache`"])
         .all_cite(&[line, "let mut v = GVector"]);
-    let typed = told.ranks.iter().flatten().all(|outcome| matches!(outcome, Err(Error::CacheLimit { .. })));
-    assert!(typed, "{told:?}");
+    let typed = outcomes.ranks.iter().flatten().all(|outcome| matches!(outcome, Err(Error::CacheLimit { .. })));
+    assert!(typed, "{outcomes:?}");
 }
 
 /// The maximum bytes that a rank allocates for a ReadCache: the whole, or half of the other node's data with two nodes
@@ -37,12 +38,12 @@ fn a_read_cache() {
     on_every_route([2, 3, 4], |job| {
         // A limit of exactly the needed bytes is enough for every load.
         job.cache_limit(most(job)).run(load).run.expect("it fits");
-        let told = job.cache_limit(most(job) - 1).run(load);
+        let outcomes = job.cache_limit(most(job) - 1).run(load);
         if job.is_shared() {
             // Nothing is copied, so nothing counts against the limit.
-            told.run.expect("it takes nothing");
+            outcomes.run.expect("it takes nothing");
         } else {
-            says(&told, "for a ReadCache", "let all = v.read_cache()?");
+            says(&outcomes, "for a ReadCache", "let all = v.read_cache()?");
         }
     });
 }
@@ -50,7 +51,7 @@ fn a_read_cache() {
 #[test]
 fn a_streaming_one() {
     on_every_route([2, 3], |job| {
-        let told = job.cache_limit(100).run(|world| {
+        let outcomes = job.cache_limit(100).run(|world| {
             let mut v = GVector::<u64>::new(world, LEN)?;
             let stream = v.read_cache_blocks()?;
             stream.whole()?;
@@ -58,9 +59,9 @@ fn a_streaming_one() {
             v.fill(1)
         });
         if job.is_shared() {
-            told.run.expect("it takes nothing");
+            outcomes.run.expect("it takes nothing");
         } else {
-            says(&told, "for a ReadCache", "let stream = v.read_cache_blocks()?");
+            says(&outcomes, "for a ReadCache", "let stream = v.read_cache_blocks()?");
         }
     });
 }
@@ -83,13 +84,13 @@ fn a_view_of_pages() {
 #[test]
 fn one_that_is_written_to() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.cache_limit(8 * LEN - 1).run(|world| {
+        let outcomes = job.cache_limit(8 * LEN - 1).run(|world| {
             let mut v = GVector::<u64>::new(world, LEN)?;
             let mut all = v.read_cache_release_c()?;
             all[0] = 1;
             all.finish()
         });
-        says(&told, "for the copy of a ReadCache + ReleaseC", "let mut all = v.read_cache_release_c()?");
+        says(&outcomes, "for the copy of a ReadCache + ReleaseC", "let mut all = v.read_cache_release_c()?");
     });
 }
 
@@ -100,13 +101,13 @@ fn one_rank_alone_is_short() {
         if !job.is_nodes() {
             return;
         }
-        let told = job.cache_limit(8 * LEN / 2).run(|world| {
+        let outcomes = job.cache_limit(8 * LEN / 2).run(|world| {
             let mut v = GVector::<u64>::new(world, LEN)?;
             let all = v.read_cache()?;
             drop(all);
             v.fill(1)
         });
-        says(&told, "rank 2 needs 8000 bytes for a ReadCache", "let all = v.read_cache()?");
+        says(&outcomes, "rank 2 needs 8000 bytes for a ReadCache", "let all = v.read_cache()?");
     });
 }
 
@@ -122,11 +123,11 @@ fn one_of_a_part() {
     };
     on_every_route([2, 4], |job| {
         job.cache_limit(8 * 400).run(load).run.expect("it fits");
-        let told = job.cache_limit(8 * 400 - 1).run(load);
+        let outcomes = job.cache_limit(8 * 400 - 1).run(load);
         if job.is_shared() {
-            told.run.expect("it takes nothing");
+            outcomes.run.expect("it takes nothing");
         } else {
-            says(&told, "needs 3200 bytes for a ReadCache", "let some = v.slice(300..700).read_cache()?");
+            says(&outcomes, "needs 3200 bytes for a ReadCache", "let some = v.slice(300..700).read_cache()?");
         }
     });
 }
@@ -142,8 +143,8 @@ fn a_halo_cache() {
             v.fill(1)
         };
         job.cache_limit(2 * 8 * 20).run(load).run.expect("it fits");
-        let told = job.cache_limit(100).run(load);
-        says(&told, "for a HaloCache", "let around = v.halo_cache(10)?");
+        let outcomes = job.cache_limit(100).run(load);
+        says(&outcomes, "for a HaloCache", "let around = v.halo_cache(10)?");
     });
 }
 
@@ -151,12 +152,12 @@ fn a_halo_cache() {
 #[test]
 fn what_is_accumulated() {
     on_every_route([1, 2], |job| {
-        let told = job.cache_limit(8 * LEN - 1).run(|world| {
+        let outcomes = job.cache_limit(8 * LEN - 1).run(|world| {
             let mut v = GVector::<u64>::new(world, LEN)?;
             let mut sums = v.accumulate(Sum)?;
             (0..LEN).try_for_each(|i| sums.update(i, 1))?;
             sums.finish()
         });
-        says(&told, "needs 8000 bytes for this rank's part of an Accumulate", "let mut sums = v.accumulate(Sum)?");
+        says(&outcomes, "needs 8000 bytes for this rank's part of an Accumulate", "let mut sums = v.accumulate(Sum)?");
     });
 }

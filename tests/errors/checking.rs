@@ -1,12 +1,12 @@
 //! Checking mode: two ranks write the same element in the same scope.
 
-use crate::provoke::{Job, Told, on_every_route};
+use crate::provoke::{Job, Outcomes, on_every_route};
 use aurora_core::Raced;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// Ranks write to one vector in one scope, and use it afterwards.
-fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + Sync) -> Told {
+fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + Sync) -> Outcomes {
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
         let outcome = write(world, &mut v);
@@ -18,14 +18,15 @@ fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + S
 }
 
 /// All ranks get the error of two writes to an element, with these lines.
-fn conflict(told: &Told, index: usize, lines: &[&str]) {
-    for told in &told.ranks {
-        let Some(Err(Error::Race { what: Raced::Element(found), .. })) = told else {
-            panic!("{told:?} is no race");
+fn conflict(outcomes: &Outcomes, index: usize, lines: &[&str]) {
+    for outcome in &outcomes.ranks {
+        let Some(Err(Error::Race { what: Raced::Element(found), .. })) = outcome else {
+            panic!("{outcome:?} is no race");
         };
         assert_eq!(*found, index);
     }
-    told.all_say(&["a race on element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at"])
+    outcomes
+        .all_say(&["a race on element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at"])
         .all_cite(lines);
 }
 
@@ -34,7 +35,7 @@ fn two_puts() {
     on_every_route([2, 3], |job| {
         // Each rank is the owner once.
         for index in [0, 5, 11] {
-            let told = written(job, |world, v| {
+            let outcomes = written(job, |world, v| {
                 let mut together = v.release_c()?;
                 match world.rank().index() {
                     0 => together.put(index, 1)?, // the lower rank's
@@ -44,7 +45,7 @@ fn two_puts() {
                 together.finish()
             });
             let lines = ["let mut together = v.release_c()", "the lower rank's", "the other's"];
-            conflict(&told, index, &lines);
+            conflict(&outcomes, index, &lines);
         }
     });
 }
@@ -52,7 +53,7 @@ fn two_puts() {
 #[test]
 fn a_put_and_an_update() {
     on_every_route([2, 3], |job| {
-        let told = written(job, |world, v| {
+        let outcomes = written(job, |world, v| {
             let mut scope = v.release_c_with(Sum)?;
             match world.rank().index() {
                 0 => scope.update(7, 1)?,
@@ -61,14 +62,14 @@ fn a_put_and_an_update() {
             }
             scope.finish()
         });
-        conflict(&told, 7, &["scope.update(7, 1)", "scope.put(7, 2)"]);
+        conflict(&outcomes, 7, &["scope.update(7, 1)", "scope.put(7, 2)"]);
     });
 }
 
 #[test]
 fn slices_that_overlap() {
     on_every_route([2, 3], |job| {
-        let told = written(job, |world, v| {
+        let outcomes = written(job, |world, v| {
             let mut scope = v.release_c()?;
             match world.rank().index() {
                 0 => scope.put_slice(0, &[1; 6])?,
@@ -77,14 +78,14 @@ fn slices_that_overlap() {
             }
             scope.finish()
         });
-        conflict(&told, 5, &["scope.put_slice(0", "scope.put_slice(5"]);
+        conflict(&outcomes, 5, &["scope.put_slice(0", "scope.put_slice(5"]);
     });
 }
 
 #[test]
 fn what_two_ranks_add_to_in_a_combined_scope() {
     on_every_route([2, 3], |job| {
-        let told = written(job, |world, v| {
+        let outcomes = written(job, |world, v| {
             let mut all = v.read_cache_release_c()?;
             if world.rank().index() < 2 {
                 all[3] += 1;
@@ -92,7 +93,7 @@ fn what_two_ranks_add_to_in_a_combined_scope() {
             all.finish()
         });
         // The error names the lines of the scopes.
-        conflict(&told, 3, &["let mut all = v.read_cache_release_c()"]);
+        conflict(&outcomes, 3, &["let mut all = v.read_cache_release_c()"]);
     });
 }
 
@@ -100,7 +101,7 @@ fn what_two_ranks_add_to_in_a_combined_scope() {
 fn a_scope_of_a_part() {
     on_every_route([2, 3], |job| {
         for index in [3, 5, 8] {
-            let told = written(job, |world, v| {
+            let outcomes = written(job, |world, v| {
                 let mut part = v.slice_mut(3..9).release_c()?;
                 match world.rank().index() {
                     0 => part.put(index, 1)?, // the lower rank's
@@ -109,7 +110,7 @@ fn a_scope_of_a_part() {
                 }
                 part.finish()
             });
-            conflict(&told, index, &["let mut part = v.slice_mut(3..9)", "the lower rank's", "the other's"]);
+            conflict(&outcomes, index, &["let mut part = v.slice_mut(3..9)", "the lower rank's", "the other's"]);
         }
     });
 }
@@ -118,7 +119,7 @@ fn a_scope_of_a_part() {
 #[test]
 fn scopes_of_two_parts_at_once() {
     on_every_route([2, 3], |job| {
-        let told = written(job, |world, v| {
+        let outcomes = written(job, |world, v| {
             let (left, right) = v.split_at_mut(6);
             let (mut left, mut right) = (left.release_c()?, right.release_c_with(Sum)?);
             let me = world.rank().index();
@@ -131,7 +132,7 @@ fn scopes_of_two_parts_at_once() {
             }
             left.finish().and(right.finish())
         });
-        conflict(&told, 8, &["right.release_c_with(Sum)", "the lower rank's", "the other's"]);
+        conflict(&outcomes, 8, &["right.release_c_with(Sum)", "the lower rank's", "the other's"]);
     });
 }
 
@@ -139,7 +140,7 @@ fn scopes_of_two_parts_at_once() {
 fn one_among_many_batches() {
     const LEN: usize = 100_000;
     on_every_route([2], |job| {
-        let told = job.checking().run(|world| {
+        let outcomes = job.checking().run(|world| {
             let (me, size) = (world.rank().index(), world.size());
             let mut v = GVector::<u64>::new(world, LEN)?;
             let mut scope = v.release_c()?;
@@ -154,14 +155,14 @@ fn one_among_many_batches() {
             outcome?;
             v.at(0).map(drop)
         });
-        told.all_say(&["a race on element 77777 of"]).all_cite(&["each its own", "not its own"]);
+        outcomes.all_say(&["a race on element 77777 of"]).all_cite(&["each its own", "not its own"]);
     });
 }
 
 #[test]
 fn in_blocks_of_any_length() {
     on_every_route([2, 3], |job| {
-        let told = job.checking().run(|world| {
+        let outcomes = job.checking().run(|world| {
             let mut lengths = vec![0; world.size()];
             (lengths[0], lengths[world.size() - 1]) = (2, 10);
             let mut v = GVector::<u64>::new(world, Partition::lengths(&lengths))?;
@@ -179,7 +180,7 @@ fn in_blocks_of_any_length() {
             outcome?;
             v.at(0).map(drop)
         });
-        told.all_say(&["a race on element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
+        outcomes.all_say(&["a race on element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
             "v.release_c()",
             "the lower rank's",
             "the other's",
@@ -190,14 +191,14 @@ fn in_blocks_of_any_length() {
 #[test]
 fn a_scope_that_is_dropped_and_a_vector_that_is_not_used_again() {
     on_every_route([2, 3], |job| {
-        let told = job.checking().run_freely(|world| {
+        let outcomes = job.checking().run_freely(|world| {
             let mut v = GVector::<u64>::new(world, 12)?;
             let mut scope = v.release_c()?;
             scope.put(4, 1)?;
             drop(scope);
             Ok(())
         });
-        let text = told.run.expect_err("it is not silent").to_string();
+        let text = outcomes.run.expect_err("it is not silent").to_string();
         assert!(text.contains("a race on element 4"), "{text}");
     });
 }
@@ -205,7 +206,7 @@ fn a_scope_that_is_dropped_and_a_vector_that_is_not_used_again() {
 #[test]
 fn without_it_one_of_them_wins() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 12)?;
             let mut scope = v.release_c()?;
             scope.put(4, 1 + world.rank().index() as u64)?;
@@ -213,6 +214,6 @@ fn without_it_one_of_them_wins() {
             assert!([1, 2].contains(&v.at(4)?));
             Ok(())
         });
-        told.run.expect("nobody has asked");
+        outcomes.run.expect("nobody has asked");
     });
 }

@@ -22,7 +22,7 @@ fn untouched(memory: &[u64]) -> bool {
 fn nothing_lands_in_freed_memory() {
     on_every_route([3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::from_fn(world, 3 * BLOCK, |i| i as u64)?;
             if world.rank() == 2 {
                 let broken = catch_unwind(AssertUnwindSafe(|| {
@@ -53,7 +53,7 @@ fn nothing_lands_in_freed_memory() {
             }
             outcome
         });
-        told.all_say(&["rank 2 panicked inside the OwnerComputes"]);
+        outcomes.all_say(&["rank 2 panicked inside the OwnerComputes"]);
     });
 }
 
@@ -63,7 +63,7 @@ fn nothing_lands_after_a_job_has_failed() {
     on_every_route([2, 3], |job| {
         for pause in [0, 1, 3, 10] {
             let order = Order::new();
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let v = GVector::<u64>::from_fn(world, job.ranks * BLOCK, |i| i as u64)?;
                 if world.rank() == 1 {
                     order.wait_for(1);
@@ -86,7 +86,7 @@ fn nothing_lands_after_a_job_has_failed() {
                     }
                 }
             });
-            told.says(0, &["rank 1 failed: rank 1 has had enough"]);
+            outcomes.says(0, &["rank 1 failed: rank 1 has had enough"]);
         }
     });
 }
@@ -96,7 +96,7 @@ fn nothing_lands_after_a_job_has_failed() {
 fn a_copy_in_that_fails_midway_sends_nothing_else() {
     on_every_route([3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 3 * BLOCK)?;
             if world.rank() == 2 {
                 let broken = catch_unwind(AssertUnwindSafe(|| {
@@ -123,7 +123,7 @@ fn a_copy_in_that_fails_midway_sends_nothing_else() {
             assert!(untouched(&again));
             outcome
         });
-        told.all_say(&["rank 2 panicked inside the OwnerComputes"]);
+        outcomes.all_say(&["rank 2 panicked inside the OwnerComputes"]);
     });
 }
 
@@ -133,7 +133,7 @@ fn a_copy_in_that_fails_midway_sends_nothing_else() {
 fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
     on_every_route([3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut sound = GVector::<u64>::new(world, 3 * BLOCK)?;
             let mut broken = GVector::<u64>::new(world, 3)?;
             let mut outcome = Ok(());
@@ -163,8 +163,8 @@ fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
             assert!(all.iter().all(|x| *x == 0 || *x == 7));
             outcome
         });
-        told.says(0, &["is poisoned", "rank 2 panicked inside the OwnerComputes"]);
-        assert!(told.ranks[1..].iter().flatten().all(Result::is_ok), "{told:?}");
+        outcomes.says(0, &["is poisoned", "rank 2 panicked inside the OwnerComputes"]);
+        assert!(outcomes.ranks[1..].iter().flatten().all(Result::is_ok), "{outcomes:?}");
     });
 }
 
@@ -174,7 +174,7 @@ fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
 fn a_copy_out_that_fails_at_once_waits_for_nobody_afterwards() {
     on_every_route([3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut held = GVector::<u64>::new(world, 3)?;
             let mut late = GVector::<u64>::new(world, 3)?;
             let mut broken = GVector::<u64>::new(world, 3)?;
@@ -213,6 +213,6 @@ fn a_copy_out_that_fails_at_once_waits_for_nobody_afterwards() {
             }
             world.barrier()
         });
-        told.run.expect("each waits for the next and nobody in a circle");
+        outcomes.run.expect("each waits for the next and nobody in a circle");
     });
 }

@@ -16,7 +16,7 @@ fn an_element_of_another_rank() {
     ];
     on_every_route([2, 3, 4], |job| {
         let order = Order::new();
-        let told = job.denying().run(|world| {
+        let outcomes = job.denying().run(|world| {
             let mut v = GVector::<i32>::new(world, 12)?;
             let next = (world.rank().index() + 1) % world.size();
             let far = v.range_of(next).start;
@@ -37,7 +37,7 @@ fn an_element_of_another_rank() {
             order.advance();
             Ok(())
         });
-        told.run.expect("a denied access is an error of its caller alone");
+        outcomes.run.expect("a denied access is an error of its caller alone");
         order.wait_for(job.ranks);
     });
 }
@@ -45,7 +45,7 @@ fn an_element_of_another_rank() {
 #[test]
 fn what_stays_allowed() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.denying().run(|world| {
+        let outcomes = job.denying().run(|world| {
             let mut v = GVector::<u64>::from_fn(world, 12, |i| i as u64)?;
             let own = v.local_range();
             for i in own.clone() {
@@ -73,6 +73,6 @@ fn what_stays_allowed() {
             assert_eq!(v.read_cache()?.at(3)?, 4 + world.size() as u64);
             Ok(())
         });
-        told.run.expect("nothing here is denied");
+        outcomes.run.expect("nothing here is denied");
     });
 }

@@ -12,13 +12,13 @@ thread_local! {
 #[test]
 fn a_vector_kept_beyond_run() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             KEPT.set(Some(v));
             COUNT.set(Some(GScalar::new(world, 0, 1u64)?));
             Ok(())
         });
-        told.run.expect("keeping it is no error");
+        outcomes.run.expect("keeping it is no error");
         // Rank 0 ran on this thread.
         let mut v = KEPT.take().expect("kept");
         let own = v.local_range().start;
@@ -53,12 +53,12 @@ fn a_vector_kept_beyond_run() {
 #[test]
 fn a_vector_kept_beyond_a_run_that_failed() {
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             KEPT.set(Some(GVector::<i32>::new(world, 10)?));
             world.barrier()?;
             Err(Error::user("no"))
         });
-        assert!(told.run.is_err());
+        assert!(outcomes.run.is_err());
         let v = KEPT.take().expect("kept");
         assert!(v.at(0).is_err());
         assert!(v.read_cache().is_err());
@@ -68,12 +68,12 @@ fn a_vector_kept_beyond_a_run_that_failed() {
 #[test]
 fn a_vector_kept_beyond_a_run_that_panicked() {
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             KEPT.set(Some(GVector::<i32>::new(world, 10)?));
             world.barrier()?;
             panic!("no");
         });
-        assert!(told.run.is_err());
+        assert!(outcomes.run.is_err());
         let v = KEPT.take().expect("kept");
         for index in [0, 9] {
             let error = v.at(index).expect_err("the job has ended");
@@ -85,18 +85,18 @@ fn a_vector_kept_beyond_a_run_that_panicked() {
 #[test]
 fn a_vector_of_another_job() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             KEPT.set(Some(GVector::<i32>::new(world, 10)?));
             Ok(())
         });
-        told.run.expect("keeping it is no error");
-        let told = job.run(|world| {
+        outcomes.run.expect("keeping it is no error");
+        let outcomes = job.run(|world| {
             if world.rank() == 0 {
                 let old = KEPT.take().expect("kept");
                 assert!(matches!(old.at(0), Err(Error::Ended { .. })));
             }
             world.barrier()
         });
-        told.run.expect("the second job is its own");
+        outcomes.run.expect("the second job is its own");
     });
 }

@@ -19,7 +19,7 @@ fn panic_of<R>(action: impl FnOnce() -> R) -> String {
 #[test]
 fn an_index_that_is_not_shown() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let dim = MatrixDim::new(4, 5);
             let mut m = GVector::<i32>::new(world, dim)?;
             let me = world.rank().index();
@@ -110,21 +110,21 @@ fn an_index_that_is_not_shown() {
             // The program caught those panics inside the scopes, so the scopes ended without error.
             m.read_cache()?.finish()
         });
-        told.run.expect("the scopes ended well");
+        outcomes.run.expect("the scopes ended well");
     });
 }
 
 #[test]
 fn a_panic_names_the_line_of_the_program() {
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             let own = v.owner_computes()?;
             let beyond = own[10];
             assert_eq!(beyond, 0);
             Ok(())
         });
-        let text = told.run.expect_err("a panic").to_string();
+        let text = outcomes.run.expect_err("a panic").to_string();
         assert!(text.contains("panicked: index 10 is outside"), "{text}");
         assert!(text.contains("tests/errors/guards.rs:"), "{text}");
     });

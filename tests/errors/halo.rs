@@ -1,6 +1,6 @@
 //! Errors of HaloCaches: ranks that open different ones, ranks that never open one, and forbidden accesses.
 
-use crate::provoke::{Told, cited, on_every_route};
+use crate::provoke::{Outcomes, cited, on_every_route};
 use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -15,8 +15,8 @@ struct Quiet;
 
 /// The job's error. A rank that waits for all ranks, and not for the object, gets only this error.
 #[track_caller]
-fn job_says(told: &Told, words: &[&str], lines: &[&str]) {
-    let text = told.run.as_ref().expect_err("the job fails").to_string();
+fn job_says(outcomes: &Outcomes, words: &[&str], lines: &[&str]) {
+    let text = outcomes.run.as_ref().expect_err("the job fails").to_string();
     words.iter().for_each(|word| assert!(text.contains(word), "`{word}` is not in `{text}`"));
     let cited = cited(&text);
     lines.iter().for_each(|line| assert!(cited.iter().any(|cited| cited.contains(line)), "`{line}` not in {cited:?}"));
@@ -30,7 +30,7 @@ fn different_widths_boundaries_and_kinds() {
             (Halo::fixed(2), Halo::fixed(0), "rank 1 opened a HaloCache (width 0, fixed) of"),
             (Halo::periodic(1), Halo::fixed(1), "opened a HaloCache (width 1, periodic) of the GVector<i32> of 10"),
         ] {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let v = GVector::<i32>::new(world, 10)?;
                 if world.rank() == ODD {
                     let odd_one = v.halo_cache(odd)?;
@@ -41,9 +41,9 @@ fn different_widths_boundaries_and_kinds() {
                 }
                 world.barrier()
             });
-            job_says(&told, &["ranks disagree", text], &["let odd_one", "let usual_one"]);
+            job_says(&outcomes, &["ranks disagree", text], &["let odd_one", "let usual_one"]);
         }
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 v.halo_cache_mut(1)?.finish()?
@@ -52,14 +52,14 @@ fn different_widths_boundaries_and_kinds() {
             }
             world.barrier()
         });
-        job_says(&told, &["ranks disagree", "rank 1 opened a HaloCache (width 1, fixed, for writing) of"], &[]);
+        job_says(&outcomes, &["ranks disagree", "rank 1 opened a HaloCache (width 1, fixed, for writing) of"], &[]);
     });
 }
 
 #[test]
 fn a_rank_that_owns_nothing_asks_for_another() {
     on_every_route([3, 4], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 2)?;
             let last = world.rank() == world.size() - 1;
             let h = v.halo_cache(if last { 2 } else { 1 })?;
@@ -68,7 +68,7 @@ fn a_rank_that_owns_nothing_asks_for_another() {
             h.finish()?;
             world.barrier()
         });
-        job_says(&told, &["ranks disagree", "opened a HaloCache (width 2, fixed)", "(width 1, fixed)"], &[]);
+        job_says(&outcomes, &["ranks disagree", "opened a HaloCache (width 2, fixed)", "(width 1, fixed)"], &[]);
     });
 }
 
@@ -83,12 +83,12 @@ fn another_behaviour() {
     on_every_route([2, 3, 4], |job| {
         for (text, open) in others {
             for odd_has_halo in [false, true] {
-                let told = job.run_freely(|world| {
+                let outcomes = job.run_freely(|world| {
                     let mut v = GVector::<i32>::new(world, 10)?;
                     if (world.rank() == ODD) == odd_has_halo { v.halo_cache(1)?.finish() } else { open(&mut v) }?;
                     world.barrier()
                 });
-                job_says(&told, &["ranks disagree", "a HaloCache", text], &[]);
+                job_says(&outcomes, &["ranks disagree", "a HaloCache", text], &[]);
             }
         }
     });
@@ -97,7 +97,7 @@ fn another_behaviour() {
 #[test]
 fn a_rank_that_refreshes_once_more() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let mut h = v.halo_cache_mut(1)?;
             h.refresh()?;
@@ -113,7 +113,8 @@ fn a_rank_that_refreshes_once_more() {
             drop(h);
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10", "is in a barrier"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10", "is in a barrier"])
             .all_cite(&["once more"]);
     });
 }
@@ -121,7 +122,7 @@ fn a_rank_that_refreshes_once_more() {
 #[test]
 fn a_rank_that_is_one_scope_further() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             let mut h = v.halo_cache(1)?;
             if world.rank() == ODD {
@@ -133,14 +134,14 @@ fn a_rank_that_is_one_scope_further() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache", "opens a HaloCache"]);
+        outcomes.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache", "opens a HaloCache"]);
     });
 }
 
 #[test]
 fn two_that_are_refreshed_in_another_order() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             let (mut older, mut newer) = (v.halo_cache(1)?, v.halo_cache(2)?);
             if world.rank() == ODD {
@@ -152,7 +153,8 @@ fn two_that_are_refreshed_in_another_order() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of", "scope 1 of it", "scope 2 of it"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of", "scope 1 of it", "scope 2 of it"])
             .all_cite(&["as the first", "older.refresh()"]);
     });
 }
@@ -175,7 +177,7 @@ fn what_ranks_that_are_past_it_have_not_opened() {
     on_every_route([2, 3], |job| {
         for (text, open) in others {
             for owner in [0, ODD] {
-                let told = job.run_freely(|world| {
+                let outcomes = job.run_freely(|world| {
                     let mut v = GVector::<u64>::on(world, owner, 30_000)?;
                     if world.rank() == ODD {
                         // The other ranks have ended their HaloCaches by then.
@@ -187,12 +189,12 @@ fn what_ranks_that_are_past_it_have_not_opened() {
                 });
                 // Ranks that share memory send no messages for a ReadCache, so only the deadlock detection finds the
                 // mismatch.
-                let error = told.run.as_ref().expect_err("the job fails").to_string();
+                let error = outcomes.run.as_ref().expect_err("the job fails").to_string();
                 if error.contains("is in a barrier") {
-                    job_says(&told, &["ranks disagree", "rank 1 opens a ReadCache of"], &[]);
+                    job_says(&outcomes, &["ranks disagree", "rank 1 opens a ReadCache of"], &[]);
                 } else {
                     let theirs = "opened a HaloCache (width 2, fixed) of the GVector<u64> of 30000";
-                    job_says(&told, &["ranks disagree", theirs, text], &["v.halo_cache(2)"]);
+                    job_says(&outcomes, &["ranks disagree", theirs, text], &["v.halo_cache(2)"]);
                 }
             }
         }
@@ -202,7 +204,7 @@ fn what_ranks_that_are_past_it_have_not_opened() {
 #[test]
 fn a_width_for_which_a_rank_has_no_neighbour() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             let none = world.rank() == ODD;
             if none {
@@ -216,18 +218,19 @@ fn a_width_for_which_a_rank_has_no_neighbour() {
             world.barrier()
         });
         let texts = ["ranks disagree", "rank 1 opened a HaloCache (width 0, fixed)", "a HaloCache (width 1, fixed) of"];
-        job_says(&told, &texts, &["let alone", "v.halo_cache(1)"]);
+        job_says(&outcomes, &texts, &["let alone", "v.halo_cache(1)"]);
     });
 }
 
 #[test]
 fn different_vectors() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let (apples, pears) = (GVector::<i32>::new(world, 10)?, GVector::<i32>::new(world, 20)?);
             if world.rank() == ODD { pears.halo_cache(1)?.finish() } else { apples.halo_cache(1)?.finish() }
         });
-        told.all_say(&["ranks disagree", "opens a HaloCache of the GVector<i32> of 20", "of the GVector<i32> of 10"])
+        outcomes
+            .all_say(&["ranks disagree", "opens a HaloCache of the GVector<i32> of 20", "of the GVector<i32> of 10"])
             .all_cite(&["pears.halo_cache(1)", "apples.halo_cache(1)"]);
     });
 }
@@ -235,11 +238,11 @@ fn different_vectors() {
 #[test]
 fn a_neighbour_that_has_left() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD { Ok(()) } else { v.halo_cache(1)?.finish() }
         });
-        told.says(0, &["rank 1 has left `run` already", "opens a HaloCache of"]);
+        outcomes.says(0, &["rank 1 has left `run` already", "opens a HaloCache of"]);
     });
 }
 
@@ -247,7 +250,7 @@ fn a_neighbour_that_has_left() {
 fn a_forgotten_guard() {
     on_every_route([2, 3], |job| {
         // A writeable guard is found by any later use, a read guard by the next use that writes.
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let mut open = v.halo_cache_mut(1)?;
             open.local_mut();
@@ -258,8 +261,10 @@ fn a_forgotten_guard() {
             }
             v.halo_cache(1)?.finish()
         });
-        told.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let mut open"]);
-        let told = job.run(|world| {
+        outcomes
+            .all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"])
+            .all_cite(&["let mut open"]);
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let open = v.halo_cache(1)?;
             if world.rank() == ODD {
@@ -269,14 +274,14 @@ fn a_forgotten_guard() {
             }
             v.halo_cache_mut(1)?.finish()
         });
-        told.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
+        outcomes.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
     });
 }
 
 #[test]
 fn a_panic_inside() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let steps = |v: &mut GVector<i32>| -> Result<()> {
                 let mut h = v.halo_cache_mut(1)?;
@@ -296,7 +301,9 @@ fn a_panic_inside() {
             // The rank that panicked gets the error at its next use, the other ranks at their next use or before.
             v.halo_cache(1)?.finish()
         });
-        told.all_say(&["is poisoned: rank 1 panicked inside the HaloCache that it opened at"]).all_cite(&["let mut h"]);
+        outcomes
+            .all_say(&["is poisoned: rank 1 panicked inside the HaloCache that it opened at"])
+            .all_cite(&["let mut h"]);
     });
 }
 
@@ -309,7 +316,7 @@ fn panics(run: impl FnOnce()) -> String {
 #[test]
 fn who_looks_around_a_fixed_end_is_told_of_a_periodic_halo() {
     on_every_route([3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 30)?;
             let m = GVector::<i32>::new(world, MatrixDim::new(6, 4))?;
             let (h, g) = (v.halo_cache(2)?, m.halo_cache(1)?);
@@ -330,14 +337,14 @@ fn who_looks_around_a_fixed_end_is_told_of_a_periodic_halo() {
             }
             Ok(())
         });
-        told.run.as_ref().expect("all is well");
+        outcomes.run.as_ref().expect("all is well");
     });
 }
 
 #[test]
 fn what_is_not_shown_and_what_is_not_to_be_written() {
     on_every_route([3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 30)?;
             let mut m = GVector::<i32>::new(world, MatrixDim::new(6, 4))?;
             if world.rank() != ODD {
@@ -387,18 +394,18 @@ fn what_is_not_shown_and_what_is_not_to_be_written() {
             r.finish()
         });
         // The other ranks have not opened the last one.
-        told.says(ODD, &["a HaloCache"]);
+        outcomes.says(ODD, &["a HaloCache"]);
     });
 }
 
 #[test]
 fn a_halo_that_does_not_fit() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<u64>::new(world, 10)?;
             let wide = v.halo_cache(Halo::periodic(usize::MAX / 16));
             wide.map(drop)
         });
-        told.all_say(&["for a HaloCache of the GVector<u64> of 10"]);
+        outcomes.all_say(&["for a HaloCache of the GVector<u64> of 10"]);
     });
 }

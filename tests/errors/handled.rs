@@ -25,7 +25,7 @@ fn disagree(world: &World, v: &mut GVector<i32>, order: &Order, step: usize) -> 
 fn what_a_call_has_returned_is_not_returned_by_run() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if disagree(world, &mut v, &order, 1).is_ok() {
                 let error = v.at(0).expect_err("all ranks hear of it");
@@ -36,7 +36,7 @@ fn what_a_call_has_returned_is_not_returned_by_run() {
             assert_eq!(w.read_cache()?[9], 3);
             Ok(())
         });
-        told.run.expect("handled is handled");
+        outcomes.run.expect("handled is handled");
     });
 }
 
@@ -45,7 +45,7 @@ fn what_a_copy_of_several_vectors_has_returned_is_not_returned_by_run() {
     for into in [true, false] {
         on_every_route([2, 3], |job| {
             let order = Order::new();
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut sound = GVector::<i32>::new(world, 10)?;
                 let mut v = GVector::<i32>::new(world, 10)?;
                 if disagree(world, &mut v, &order, 1).is_ok() {
@@ -61,7 +61,7 @@ fn what_a_copy_of_several_vectors_has_returned_is_not_returned_by_run() {
                 assert!([0, 1].contains(&sound.at(9)?));
                 Ok(())
             });
-            told.run.expect("handled is handled");
+            outcomes.run.expect("handled is handled");
         });
     }
 }
@@ -71,7 +71,7 @@ fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
     // Both rounds have the same lines and texts, but different vectors.
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             for round in 1..3 {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 let outcome = disagree(world, &mut v, &order, round);
@@ -82,7 +82,7 @@ fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
             }
             Ok(())
         });
-        let text = told.run.expect_err("the second one is not handled").to_string();
+        let text = outcomes.run.expect_err("the second one is not handled").to_string();
         assert!(text.contains("ranks disagree") && text.contains("opened a ReleaseC"), "{text}");
     });
 }
@@ -91,7 +91,7 @@ fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
 fn a_put_that_says_so_and_a_scope_that_is_dropped_then() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == 1 {
                 let mut scope = v.release_c()?;
@@ -107,7 +107,7 @@ fn a_put_that_says_so_and_a_scope_that_is_dropped_then() {
             }
             Ok(())
         });
-        told.run.expect("handled is handled");
+        outcomes.run.expect("handled is handled");
     });
 }
 
@@ -127,7 +127,7 @@ impl Op<i32> for Stumbles {
 
 /// Rank 0 owns the element. It waits in a call on another object when the batch arrives.
 fn stumble_elsewhere(job: Job, elsewhere: impl Fn(&World, &mut GVector<i32>, &GScalar<u64>) -> Result<()> + Sync) {
-    let told = job.run(|world| {
+    let outcomes = job.run(|world| {
         let mut v = GVector::<i32>::new(world, 9)?;
         let mut w = GVector::<i32>::new(world, 9)?;
         let s = GScalar::new(world, 1, 0u64)?;
@@ -149,7 +149,7 @@ fn stumble_elsewhere(job: Job, elsewhere: impl Fn(&World, &mut GVector<i32>, &GS
         assert!(text.contains("rank 0 panicked inside the ReleaseC"), "{text}");
         Ok(())
     });
-    told.run.expect("all ranks have been told");
+    outcomes.run.expect("all ranks have been told");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn an_operation_that_panics_amid_a_call_on_another_object() {
 #[test]
 fn an_operation_that_panics_and_of_which_nobody_hears_otherwise() {
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 9)?;
             let mut scope = v.release_c_with(Stumbles)?;
             if world.rank() == 1 {
@@ -189,7 +189,7 @@ fn an_operation_that_panics_and_of_which_nobody_hears_otherwise() {
             drop(scope);
             world.barrier()
         });
-        let text = told.run.expect_err("it is not silent").to_string();
+        let text = outcomes.run.expect_err("it is not silent").to_string();
         assert!(text.contains("is poisoned: rank 0 panicked inside the ReleaseC"), "{text}");
     });
 }

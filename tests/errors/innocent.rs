@@ -7,7 +7,7 @@ use aurora_core::prelude::*;
 #[test]
 fn writes_of_each_rank_and_sums_of_all() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.checking().run(|world| {
+        let outcomes = job.checking().run(|world| {
             let (me, size) = (world.rank().index(), world.size());
             let mut v = GVector::<u64>::new(world, 30)?;
             for round in 1..4 {
@@ -47,7 +47,7 @@ fn writes_of_each_rank_and_sums_of_all() {
             }
             Ok(())
         });
-        told.run.expect("nothing is wrong");
+        outcomes.run.expect("nothing is wrong");
     });
 }
 
@@ -55,7 +55,7 @@ fn writes_of_each_rank_and_sums_of_all() {
 #[test]
 fn the_other_behaviours() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.checking().run(|world| {
+        let outcomes = job.checking().run(|world| {
             let (me, size) = (world.rank().index(), world.size() as u64);
             let mut v = GVector::<u64>::new(world, 30)?;
             for round in 1..4 {
@@ -101,7 +101,7 @@ fn the_other_behaviours() {
             }
             Ok(())
         });
-        told.run.expect("nothing is wrong");
+        outcomes.run.expect("nothing is wrong");
     });
 }
 
@@ -110,7 +110,7 @@ fn the_other_behaviours() {
 #[test]
 fn parts_side_by_side() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.checking().run(|world| {
+        let outcomes = job.checking().run(|world| {
             let (me, size) = (world.rank().index(), world.size());
             let last = size - 1;
             let mut v = GVector::<u64>::new(world, 30)?;
@@ -144,7 +144,7 @@ fn parts_side_by_side() {
             }
             Ok(())
         });
-        told.run.expect("nothing is wrong");
+        outcomes.run.expect("nothing is wrong");
     });
 }
 
@@ -152,7 +152,7 @@ fn parts_side_by_side() {
 #[test]
 fn scopes_of_an_empty_part() {
     on_every_route([2, 3], |job| {
-        let told = job.checking_strictly().run(|world| {
+        let outcomes = job.checking_strictly().run(|world| {
             let (me, size) = (world.rank().index(), world.size());
             let mut v = GVector::<u64>::new(world, 30)?;
             let mut other = GVector::<u64>::new(world, size)?;
@@ -172,6 +172,6 @@ fn scopes_of_an_empty_part() {
             }
             Ok(())
         });
-        told.run.expect("nothing is wrong");
+        outcomes.run.expect("nothing is wrong");
     });
 }

@@ -45,7 +45,7 @@ fn every_kind_at_the_end_of_run() {
     on_every_route([1, 2, 3], |job| {
         for (forget_one, name) in kinds {
             for keep in [false, true] {
-                let told = job.run_freely(|world| {
+                let outcomes = job.run_freely(|world| {
                     let mut v = GVector::<i32>::new(world, 10)?;
                     forget_one(&mut v)?;
                     if keep {
@@ -53,7 +53,7 @@ fn every_kind_at_the_end_of_run() {
                     }
                     Ok(())
                 });
-                let text = told.run.expect_err("a leak").to_string();
+                let text = outcomes.run.expect_err("a leak").to_string();
                 let words = format!("has not closed the {name} of the GVector<i32>");
                 assert!(text.contains(&words), "{text}");
             }
@@ -98,11 +98,11 @@ fn every_kind_kept_beyond_run() {
     on_every_route([1, 2, 3], |job| {
         for (keep_one, name) in kinds {
             for for_ever in [false, true] {
-                let told = job.run_freely(|world| {
+                let outcomes = job.run_freely(|world| {
                     let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
                     keep_one(v, for_ever)
                 });
-                let text = told.run.expect_err("a leak").to_string();
+                let text = outcomes.run.expect_err("a leak").to_string();
                 let words = format!("has not closed the {name} of the GVector<i32>");
                 assert!(text.contains(&words), "{text}");
                 // Rank 0 ran on this thread. The threads of the other ranks have ended, with their guards.
@@ -115,14 +115,14 @@ fn every_kind_kept_beyond_run() {
 #[test]
 fn a_guard_on_the_heap_that_is_never_freed() {
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
             let own = Box::leak(Box::new(v.owner_computes_mut()?));
             let kept: &'static mut [i32] = own.local_mut();
             kept.fill(3);
             Ok(())
         });
-        let text = told.run.expect_err("a leak").to_string();
+        let text = outcomes.run.expect_err("a leak").to_string();
         assert!(text.contains("has not closed the OwnerComputes"), "{text}");
     });
 }

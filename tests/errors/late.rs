@@ -10,7 +10,7 @@ const LATE: Duration = Duration::from_millis(1500);
 #[test]
 fn a_late_rank_is_waited_for() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let late = || {
                 if world.rank() == 1 {
                     std::thread::sleep(LATE / 4);
@@ -26,14 +26,14 @@ fn a_late_rank_is_waited_for() {
             late();
             v.fill(3)
         });
-        told.run.expect("late is not an error");
+        outcomes.run.expect("late is not an error");
     });
 }
 
 #[test]
 fn a_rank_that_holds_its_block_for_long_is_waited_for() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 12)?;
             if world.rank() == 1 {
                 let mut own = v.owner_computes_mut()?;
@@ -49,7 +49,7 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
             }
             world.barrier()
         });
-        told.run.expect("late is not an error");
+        outcomes.run.expect("late is not an error");
     });
 }
 
@@ -58,7 +58,7 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
 fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {
         on_every_route([3], |job| {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let mut v = GVector::<i32>::new(world, 9)?;
                 let mut writes = v.release_c()?;
                 if world.rank() == 0 {
@@ -72,7 +72,7 @@ fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
                 // Rank 2 holds the request back while it is in the barrier or has left.
                 if barrier { world.barrier() } else { Ok(()) }
             });
-            told.run.expect("late is not an error");
+            outcomes.run.expect("late is not an error");
         });
     }
 }
@@ -83,7 +83,7 @@ fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
 fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
     on_every_route([3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 60_000)?;
             let mut w = GVector::<u64>::new(world, 12)?;
             let asked = w.range_of(2).start;
@@ -116,7 +116,7 @@ fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
             assert_eq!(v.at_many(&[0, 9_999, 19_999])?, [7, 7, 1]);
             world.barrier()
         });
-        told.run.expect("late is not an error");
+        outcomes.run.expect("late is not an error");
     });
 }
 
@@ -125,7 +125,7 @@ fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
 #[test]
 fn who_is_too_far_ahead_waits_for_who_is_late() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 30)?;
             let (mut left, mut rest) = v.split_at_mut(10);
             let (mut middle, right) = rest.split_at_mut(20);
@@ -142,14 +142,14 @@ fn who_is_too_far_ahead_waits_for_who_is_late() {
             drop(around);
             world.barrier()
         });
-        told.run.expect("late is not an error");
+        outcomes.run.expect("late is not an error");
     });
 }
 
 #[test]
 fn room_behind_a_late_third_is_waited_for() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 300_000)?;
             let first = v.release_c()?;
             if world.rank() == 0 {
@@ -164,7 +164,7 @@ fn room_behind_a_late_third_is_waited_for() {
             drop(second);
             world.barrier()
         });
-        told.run.expect("late is not an error");
+        outcomes.run.expect("late is not an error");
     });
 }
 
@@ -187,7 +187,7 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
             if !job.is_nodes() {
                 return;
             }
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let (me, mine) = (world.rank(), world.rank().index());
                 let mut w = GVector::<u64>::new(world, world.size())?;
                 w.release_c_with(Slow)?.finish()?;
@@ -211,7 +211,7 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
                 }
                 if barrier { world.barrier() } else { Ok(()) }
             });
-            told.run.expect("late is not an error");
+            outcomes.run.expect("late is not an error");
         });
     }
 }
@@ -222,7 +222,7 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
 fn a_home_that_waits_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {
         on_every_route([3], |job| {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let mut s = GScalar::new(world, 0, 0)?;
                 let mut scope = s.release_c()?;
                 match world.rank().index() {
@@ -236,7 +236,7 @@ fn a_home_that_waits_for_a_late_third_is_waited_for() {
                 }
                 if barrier { world.barrier() } else { Ok(()) }
             });
-            told.run.expect("late is not an error");
+            outcomes.run.expect("late is not an error");
         });
     }
 }
@@ -245,7 +245,7 @@ fn a_home_that_waits_for_a_late_third_is_waited_for() {
 fn a_read_mostly_of_a_late_third_is_waited_for() {
     for barrier in [true, false] {
         on_every_route([3], |job| {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let s = GScalar::new(world, 0, 9u64)?;
                 let scope = s.read_mostly_with(Min)?;
                 match world.rank().index() {
@@ -259,7 +259,7 @@ fn a_read_mostly_of_a_late_third_is_waited_for() {
                 }
                 if barrier { world.barrier() } else { Ok(()) }
             });
-            told.run.expect("late is not an error");
+            outcomes.run.expect("late is not an error");
         });
     }
 }

@@ -15,7 +15,7 @@ fn all_hear(
     next_use: fn(&World, &mut GVector<i32>) -> Result<()>,
 ) {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 forget_one(&mut v)?;
@@ -25,7 +25,7 @@ fn all_hear(
             next_use(world, &mut v)
         });
         let words = format!("rank 1 has not closed the {behaviour} of the GVector<i32> of 10 elements");
-        told.all_say(&[&words]).all_cite(&[line]);
+        outcomes.all_say(&[&words]).all_cite(&[line]);
     });
 }
 
@@ -113,7 +113,7 @@ fn a_shared_guard_by_those_who_wait_to_write() {
 #[test]
 fn a_read_cache() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
             let cache = v.read_cache()?;
             if world.rank() == CULPRIT {
@@ -126,7 +126,8 @@ fn a_read_cache() {
             world.barrier()?;
             v.fill(7)
         });
-        told.all_say(&["rank 1 has not closed the ReadCache of the GVector<i32> of 10 elements"])
+        outcomes
+            .all_say(&["rank 1 has not closed the ReadCache of the GVector<i32> of 10 elements"])
             .all_cite(&["let cache = v.read_cache()"]);
     });
 }
@@ -134,7 +135,7 @@ fn a_read_cache() {
 #[test]
 fn a_release_at_the_next_use() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 forget_release(&mut v)?;
@@ -143,14 +144,14 @@ fn a_release_at_the_next_use() {
             }
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+        outcomes.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
     });
 }
 
 #[test]
 fn a_release_at_the_next_barrier() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 forget_release(&mut v)?;
@@ -159,7 +160,7 @@ fn a_release_at_the_next_barrier() {
             }
             world.barrier()
         });
-        told.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+        outcomes.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
     });
 }
 
@@ -196,7 +197,7 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
     // No rank can write to the vector any more, so that borrows of it stay valid.
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v: &'static GVector<u64> = Box::leak(Box::new(GVector::from_fn(world, 10, |i| i as u64)?));
             let cache: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
             let own: &'static OwnerComputes<'static, u64> = Box::leak(Box::new(v.owner_computes()?));
@@ -210,7 +211,7 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
             order.wait_for(job.ranks);
             Ok(())
         });
-        assert!(told.run.is_err());
+        assert!(outcomes.run.is_err());
     });
 }
 
@@ -218,7 +219,7 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
 fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
     // The culprit keeps its first cache for ever; the other ranks continue to write.
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<u64>::from_fn(world, 3000, |i| i as u64)?;
             if world.rank() == CULPRIT {
                 let v: &'static GVector<u64> = Box::leak(Box::new(v));
@@ -241,7 +242,7 @@ fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
             }
             Ok(())
         });
-        let run = told.run.expect_err("a leak").to_string();
+        let run = outcomes.run.expect_err("a leak").to_string();
         assert!(run.contains("rank 1 has not closed the ReadCache"), "{run}");
     });
 }
@@ -251,7 +252,7 @@ fn a_release_that_holds_what_others_need_does_not_hang_them() {
     // The culprit computes, and enters the barrier last.
     on_every_route([2], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 forget_release(&mut v)?;
@@ -263,6 +264,6 @@ fn a_release_that_holds_what_others_need_does_not_hang_them() {
             order.advance();
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 has not closed the ReleaseC"]);
+        outcomes.all_say(&["rank 1 has not closed the ReleaseC"]);
     });
 }

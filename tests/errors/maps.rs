@@ -49,13 +49,13 @@ fn different_calls() {
     on_every_route([2, 3], |job| {
         for (at, (usual, first)) in CALLS.iter().enumerate() {
             for (odd, second) in &CALLS[at + 1..] {
-                let told = job.run(|world| {
+                let outcomes = job.run(|world| {
                     let mut map = Map::new(world)?;
                     if world.rank() == CULPRIT { odd(&mut map) } else { usual(&mut map) }
                 });
-                told.all_say(&["ranks disagree"]);
+                outcomes.all_say(&["ranks disagree"]);
                 if at < 3 && second.starts_with("opened") {
-                    told.all_say(&[first, second, "rank 1 opened"]);
+                    outcomes.all_say(&[first, second, "rank 1 opened"]);
                 }
             }
         }
@@ -65,33 +65,33 @@ fn different_calls() {
 #[test]
 fn different_maps() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| match world.rank() == CULPRIT {
+        let outcomes = job.run(|world| match world.rank() == CULPRIT {
             true => GMap::<u64, u32>::new(world).map(drop),
             false => GMap::<u64, u64>::new(world).map(drop),
         });
-        told.all_say(&["ranks disagree", "construction of a GMap<u64, u64>", "construction of a GMap<u64, u32>"]);
+        outcomes.all_say(&["ranks disagree", "construction of a GMap<u64, u64>", "construction of a GMap<u64, u32>"]);
     });
 }
 
 #[test]
 fn a_scope_that_one_rank_does_not_open() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut map = Map::new(world)?;
             if world.rank() != CULPRIT {
                 map.release_c()?.insert(1, 2)?;
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "opened a ReleaseC of the GMap<u64, u64>"]);
-        let told = job.run(|world| {
+        outcomes.all_say(&["ranks disagree", "opened a ReleaseC of the GMap<u64, u64>"]);
+        let outcomes = job.run(|world| {
             let mut map = Map::new(world)?;
             if world.rank() != CULPRIT {
                 map.release_c()?.finish()?;
             }
             world.barrier()
         });
-        told.all_say(&["GMap<u64, u64>"]).all_cite(&["map.release_c()?"]);
+        outcomes.all_say(&["GMap<u64, u64>"]).all_cite(&["map.release_c()?"]);
     });
 }
 
@@ -116,7 +116,7 @@ fn a_panic_in_a_scope() {
     ];
     on_every_route([2, 3], |job| {
         for (name, open) in opened {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut map = Map::new(world)?;
                 if world.rank() == CULPRIT {
                     assert!(catch_unwind(AssertUnwindSafe(|| open(&mut map))).is_err());
@@ -133,7 +133,7 @@ fn a_panic_in_a_scope() {
                 said.map_or(Ok(()), Err)
             });
             let words = format!("rank 1 panicked inside the {name} that it opened at");
-            told.all_say(&["the GMap<u64, u64>", "is poisoned", &words]);
+            outcomes.all_say(&["the GMap<u64, u64>", "is poisoned", &words]);
         }
     });
 }
@@ -167,7 +167,7 @@ impl Hash for Fickle {
 #[test]
 fn hashes_that_differ() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             IS_ASKER.set(world.is_root());
             let map = GMap::<Fickle, u64>::new(world)?;
             world.barrier()?;
@@ -177,7 +177,7 @@ fn hashes_that_differ() {
                 Err(Error::user("only one is told"))
             }
         });
-        told.says(0, &["a value of type Fickle cannot be sent to other ranks: its bytes decode to another value"]);
+        outcomes.says(0, &["a value of type Fickle cannot be sent to other ranks: its bytes decode to another value"]);
     });
 }
 
@@ -203,7 +203,7 @@ fn forgotten_guards() {
     ];
     on_every_route([2, 3], |job| {
         for (behaviour, line, forget_one) in forgotten {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut map = Map::new(world)?;
                 if world.rank() == CULPRIT {
                     forget_one(&mut map)?;
@@ -214,7 +214,7 @@ fn forgotten_guards() {
                 map.clear()
             });
             let words = format!("rank 1 has not closed the {behaviour} of the GMap<u64, u64>");
-            told.all_say(&[&words]).all_cite(&[line]);
+            outcomes.all_say(&[&words]).all_cite(&[line]);
         }
     });
 }
@@ -223,7 +223,7 @@ fn forgotten_guards() {
 fn a_circle_through_lent_entries() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let (me, size) = (world.rank().index(), world.size());
             let mut mine = Map::new(world)?;
             let mut theirs = Map::new(world)?;
@@ -239,7 +239,8 @@ fn a_circle_through_lent_entries() {
             drop(odd_lend);
             world.barrier()
         });
-        told.all_say(&["ranks wait for each other and none can go on"])
+        outcomes
+            .all_say(&["ranks wait for each other and none can go on"])
             .all_say(&["rank 0 waits for the answer to `get` on", "rank 1 waits for the answer to `get` on"])
             .all_say(&["held back by the OwnerComputes that rank 1 opened at"])
             .all_cite(&["let asked = theirs.get(&next)", "let odd_lend"]);
@@ -250,7 +251,7 @@ fn a_circle_through_lent_entries() {
 fn a_write_held_back_and_a_barrier() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut map = Map::new(world)?;
             if world.rank() == CULPRIT {
                 let own = map.owner_computes()?;
@@ -263,26 +264,26 @@ fn a_write_held_back_and_a_barrier() {
             map.insert(theirs, 1)?;
             world.barrier()
         });
-        told.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let own = map.owner_computes()"]);
+        outcomes.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let own = map.owner_computes()"]);
     });
 }
 
 #[test]
 fn an_operation_that_the_owner_does_not_know() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut map = Map::new(world)?;
             (0..100).try_for_each(|key| map.update(&key, Fails, 1))
         });
-        told.all_say(&["does not know operation Fails"]).all_cite(&["map.update(&key, Fails, 1)"]);
+        outcomes.all_say(&["does not know operation Fails"]).all_cite(&["map.update(&key, Fails, 1)"]);
     });
 }
 
 #[test]
 fn a_root_that_does_not_exist() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| Map::new(world)?.gather_to(7).map(drop));
-        told.all_say(&["rank 7 does not exist"]).all_cite(&["gather_to(7)"]);
+        let outcomes = job.run(|world| Map::new(world)?.gather_to(7).map(drop));
+        outcomes.all_say(&["rank 7 does not exist"]).all_cite(&["gather_to(7)"]);
     });
 }
 
@@ -333,7 +334,7 @@ fn types_that_panic_poison_the_map() {
     ];
     on_every_route([2, 3], |job| {
         for (number, (bits, next_use)) in uses.into_iter().enumerate() {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 IS_ASKER.set(world.is_root());
                 let mut map = GMap::<Touchy, u64>::new(world)?;
                 map.release_c_with(Fails)?.finish()?;
@@ -347,7 +348,7 @@ fn types_that_panic_poison_the_map() {
                 IS_ASKER.set(true);
                 map.get(&Touchy(3)).map(drop)
             });
-            told.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked"]);
+            outcomes.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked"]);
         }
     });
 }
@@ -356,7 +357,7 @@ fn types_that_panic_poison_the_map() {
 fn types_that_panic_in_a_batch() {
     on_every_route([2, 3], |job| {
         for bits in [BAD_HASH, BAD_READ, 0] {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 IS_ASKER.set(world.is_root());
                 let mut map = GMap::<Touchy, u64>::new(world)?;
                 let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
@@ -374,7 +375,7 @@ fn types_that_panic_in_a_batch() {
                 }
                 map.get(&Touchy(3)).map(drop)
             });
-            told.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked inside the ReleaseC"]);
+            outcomes.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked inside the ReleaseC"]);
         }
     });
 }
@@ -382,7 +383,7 @@ fn types_that_panic_in_a_batch() {
 #[test]
 fn types_that_refuse() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut map = GMap::<Touchy, u64>::new(world)?;
             if world.is_root() {
                 let key = key_of(&map, REFUSED, CULPRIT);
@@ -399,6 +400,6 @@ fn types_that_refuse() {
             ended?;
             map.get(&Touchy(3)).map(drop)
         });
-        told.all_say(&["cannot be sent to other ranks"]);
+        outcomes.all_say(&["cannot be sent to other ranks"]);
     });
 }

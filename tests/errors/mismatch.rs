@@ -10,7 +10,7 @@ const ODD: usize = 1;
 #[test]
 fn different_behaviours() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 let scope = v.release_c()?;
@@ -19,7 +19,8 @@ fn different_behaviours() {
                 v.read_cache()?.finish()
             }
         });
-        told.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"])
+        outcomes
+            .all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"])
             .all_say(&["rank 1 opened", "the GVector<i32> of 10 elements (made at"])
             .all_cite(&["v.read_cache()", "v.release_c()", "GVector::<i32>::new"]);
     });
@@ -28,7 +29,7 @@ fn different_behaviours() {
 #[test]
 fn a_scope_of_one_rank_before_an_access_of_all() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 12)?;
             if world.rank() == ODD {
                 drop(v.release_c()?);
@@ -37,7 +38,8 @@ fn a_scope_of_one_rank_before_an_access_of_all() {
             v.at(next * 12 / world.size())?;
             world.barrier()
         });
-        told.all_say(&["ranks disagree", " is in a barrier at"])
+        outcomes
+            .all_say(&["ranks disagree", " is in a barrier at"])
             .all_say(&["rank 1 opened a ReleaseC of the GVector<i32> of 12 elements"])
             .all_cite(&["drop(v.release_c()?)", "world.barrier()"]);
     });
@@ -47,7 +49,7 @@ fn a_scope_of_one_rank_before_an_access_of_all() {
 #[test]
 fn a_scope_that_a_third_rank_skips() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 12)?;
             if world.rank() != ODD {
                 drop(v.release_c()?);
@@ -57,7 +59,8 @@ fn a_scope_that_a_third_rank_skips() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree: rank 1 ", "opened a ReleaseC of the GVector<i32> of 12 elements"])
+        outcomes
+            .all_say(&["ranks disagree: rank 1 ", "opened a ReleaseC of the GVector<i32> of 12 elements"])
             .all_cite(&["drop(v.release_c()?)"]);
     });
 }
@@ -65,12 +68,13 @@ fn a_scope_that_a_third_rank_skips() {
 #[test]
 fn scopes_of_different_objects() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut apples = GVector::<i32>::new(world, 12)?;
             let mut pears = GVector::<i32>::new(world, 24)?;
             if world.rank() == ODD { pears.release_c()?.finish() } else { apples.release_c()?.finish() }
         });
-        told.all_say(&["ranks disagree: ", "rank 1 opened a ReleaseC of the GVector<i32> of 24"])
+        outcomes
+            .all_say(&["ranks disagree: ", "rank 1 opened a ReleaseC of the GVector<i32> of 24"])
             .all_say(&["opened a ReleaseC of the GVector<i32> of 12"])
             .all_cite(&["pears.release_c()", "apples.release_c()"]);
     });
@@ -79,12 +83,13 @@ fn scopes_of_different_objects() {
 #[test]
 fn different_objects_in_the_same_order() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let apples = GVector::<i32>::new(world, 10)?;
             let pears = GVector::<i32>::new(world, 20)?;
             if world.rank() == ODD { pears.read_cache()?.finish() } else { apples.read_cache()?.finish() }
         });
-        told.all_say(&["ranks disagree", "rank 1 opens a ReadCache of the GVector<i32> of 20"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 1 opens a ReadCache of the GVector<i32> of 20"])
             .all_say(&["opens a ReadCache of the GVector<i32> of 10"])
             .all_cite(&["pears.read_cache()", "apples.read_cache()"]);
     });
@@ -93,7 +98,7 @@ fn different_objects_in_the_same_order() {
 #[test]
 fn different_lengths() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             if world.rank() == ODD {
                 let long = GVector::<i32>::new(world, 11)?;
                 drop(long);
@@ -103,7 +108,8 @@ fn different_lengths() {
             }
             Ok(())
         });
-        told.all_say(&["ranks disagree", "is in the construction of a GVector<i32> of 10 elements"])
+        outcomes
+            .all_say(&["ranks disagree", "is in the construction of a GVector<i32> of 10 elements"])
             .all_say(&["rank 1 is in the construction of a GVector<i32> of 11"])
             .all_cite(&["let long", "let short"]);
     });
@@ -123,8 +129,8 @@ fn different_types_shapes_places_and_kinds() {
     on_every_route([2], |job| {
         for (at, (usual, first)) in makes.iter().enumerate() {
             for (odd, second) in &makes[at + 1..] {
-                let told = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
-                told.all_say(&["ranks disagree", first, second]);
+                let outcomes = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
+                outcomes.all_say(&["ranks disagree", first, second]);
             }
         }
     });
@@ -133,11 +139,11 @@ fn different_types_shapes_places_and_kinds() {
 #[test]
 fn different_values_of_a_home() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let home = usize::from(world.rank() == ODD);
             GScalar::new(world, home, 1u64).map(drop)
         });
-        told.all_say(&["GScalar<u64> on rank 0", "rank 1 is in the construction of a GScalar<u64> on rank 1"]);
+        outcomes.all_say(&["GScalar<u64> on rank 0", "rank 1 is in the construction of a GScalar<u64> on rank 1"]);
     });
 }
 
@@ -152,7 +158,7 @@ impl Op<i32> for Twice {
 #[test]
 fn different_operations() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 let mut twice = v.release_c_with(Twice)?;
@@ -164,7 +170,8 @@ fn different_operations() {
                 add.finish()
             }
         });
-        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC with operation"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 1 opened a ReleaseC with operation"])
             .all_cite(&["let mut twice", "let mut add"]);
     });
 }
@@ -172,7 +179,7 @@ fn different_operations() {
 #[test]
 fn an_operation_on_one_rank_only() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 let puts = v.release_c()?;
@@ -182,7 +189,8 @@ fn an_operation_on_one_rank_only() {
                 adds.finish()
             }
         });
-        told.all_say(&["ranks disagree", "opened a ReleaseC", "with operation Sum"])
+        outcomes
+            .all_say(&["ranks disagree", "opened a ReleaseC", "with operation Sum"])
             .all_cite(&["let puts", "let adds"]);
     });
 }
@@ -190,7 +198,7 @@ fn an_operation_on_one_rank_only() {
 #[test]
 fn a_scope_that_the_others_do_not_open_and_a_barrier() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 let scope = v.release_c()?;
@@ -198,7 +206,8 @@ fn a_scope_that_the_others_do_not_open_and_a_barrier() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 1 opened a ReleaseC"])
             .all_say(&["has opened no collective scope since it made the GVector<i32> of 10 elements at"])
             .all_cite(&["let scope = v.release_c()"]);
     });
@@ -207,11 +216,12 @@ fn a_scope_that_the_others_do_not_open_and_a_barrier() {
 #[test]
 fn a_barrier_against_a_read_cache() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD { v.read_cache()?.finish() } else { world.barrier() }
         });
-        told.all_say(&["ranks disagree", "is in a barrier", "rank 1 opens a ReadCache"])
+        outcomes
+            .all_say(&["ranks disagree", "is in a barrier", "rank 1 opens a ReadCache"])
             .all_cite(&["v.read_cache()", "world.barrier()"]);
     });
 }
@@ -219,48 +229,49 @@ fn a_barrier_against_a_read_cache() {
 #[test]
 fn a_barrier_against_a_construction_and_a_fill() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD { v.fill(1) } else { world.barrier() }
         });
-        told.all_say(&["ranks disagree", "is in a barrier", "rank 1 is in the filling of"]);
-        let told = job
+        outcomes.all_say(&["ranks disagree", "is in a barrier", "rank 1 is in the filling of"]);
+        let outcomes = job
             .run(|world| if world.rank() == ODD { GVector::<i32>::new(world, 10).map(drop) } else { world.barrier() });
-        told.all_say(&["is in a barrier", "rank 1 is in the construction of a GVector<i32>"]);
+        outcomes.all_say(&["is in a barrier", "rank 1 is in the construction of a GVector<i32>"]);
     });
 }
 
 #[test]
 fn a_release_of_a_cache_against_a_fill() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD { v.release_cache() } else { v.fill(1) }
         });
-        told.all_say(&[
-            "ranks disagree",
-            "rank 1 is in the release of the cache of the GVector<i32> of 10",
-            "the filling of",
-        ])
-        .all_cite(&["v.release_cache()", "v.fill(1)"]);
+        outcomes
+            .all_say(&[
+                "ranks disagree",
+                "rank 1 is in the release of the cache of the GVector<i32> of 10",
+                "the filling of",
+            ])
+            .all_cite(&["v.release_cache()", "v.fill(1)"]);
     });
 }
 
 #[test]
 fn gathers_on_different_roots() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             v.gather_to(world.rank().index().min(1)).map(drop)
         });
-        told.all_say(&["ranks disagree", "the gathering of", "on rank 0", "on rank 1"]);
+        outcomes.all_say(&["ranks disagree", "the gathering of", "on rank 0", "on rank 1"]);
     });
 }
 
 #[test]
 fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 let mut scope = v.release_c()?;
@@ -269,7 +280,7 @@ fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
             }
             Ok(())
         });
-        let text = told.run.expect_err("a put that is lost is not silent").to_string();
+        let text = outcomes.run.expect_err("a put that is lost is not silent").to_string();
         assert!(text.contains("rank 1 opened a ReleaseC"), "{text}");
     });
 }
@@ -278,7 +289,7 @@ fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
 fn a_read_cache_that_a_computing_rank_can_never_open() {
     on_every_route([2], |job| {
         // The other rank has dropped its vector. The mismatch is found without a further wait.
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
                 return v.read_cache()?.finish();
@@ -286,8 +297,8 @@ fn a_read_cache_that_a_computing_rank_can_never_open() {
             drop(v);
             world.barrier()
         });
-        told.says(ODD, &["ranks disagree", "rank 0 is in a barrier"]);
-        let run = told.run.expect_err("it can never come").to_string();
+        outcomes.says(ODD, &["ranks disagree", "rank 0 is in a barrier"]);
+        let run = outcomes.run.expect_err("it can never come").to_string();
         assert!(run.contains("rank 1 opens a ReadCache"), "{run}");
     });
 }

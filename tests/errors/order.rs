@@ -16,7 +16,7 @@ fn other_way_round<Objects>(
     second: impl Fn(&World, &mut Objects) -> Result<()> + Sync,
 ) {
     let begun = Instant::now();
-    let told = job.run(|world| {
+    let outcomes = job.run(|world| {
         let mut objects = made(world)?;
         if world.is_root() {
             first(world, &mut objects)?;
@@ -27,9 +27,9 @@ fn other_way_round<Objects>(
         }
     });
     let is_typed =
-        |told: &Option<Result<()>>| matches!(told, Some(Err(Error::Mismatch { .. } | Error::Deadlock { .. })));
-    assert!(told.ranks.iter().all(is_typed), "{lines:?}: {told:#?}");
-    told.all_cite(&lines);
+        |outcome: &Option<Result<()>>| matches!(outcome, Some(Err(Error::Mismatch { .. } | Error::Deadlock { .. })));
+    assert!(outcomes.ranks.iter().all(is_typed), "{lines:?}: {outcomes:#?}");
+    outcomes.all_cite(&lines);
     assert!(begun.elapsed() < Duration::from_secs(5), "{lines:?}");
 }
 
@@ -96,7 +96,7 @@ fn a_scalar_and_a_vector_the_other_way_round() {
 #[test]
 fn a_circle_of_three() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let me = world.rank().index();
             let mut all: Vec<_> = (0..3).map(|_| GVector::<i32>::new(world, 10)).collect::<Result<_>>()?;
             match me {
@@ -107,20 +107,20 @@ fn a_circle_of_three() {
         });
         // The rank that finds the deadlock names two of the three lines.
         for rank in 0..3 {
-            let text = told.text(rank);
+            let text = outcomes.text(rank);
             let lines = ["all[0].read_cache()", "all[1].release_c()", "all[2].fill(1)"];
             let cited = crate::provoke::cited(&text);
             let named = lines.iter().filter(|line| cited.iter().any(|cited| cited.contains(**line)));
             assert!(named.count() >= 2, "{text}");
         }
-        assert!(told.run.is_err());
+        assert!(outcomes.run.is_err());
     });
 }
 
 #[test]
 fn ends_that_wait_for_nobody_may_come_in_any_order() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut a = GVector::<i32>::new(world, 10)?;
             let b = GVector::<i32>::from_fn(world, 20, |i| i as i32)?;
             let s = GScalar::new(world, 0, 0u64)?;
@@ -138,6 +138,6 @@ fn ends_that_wait_for_nobody_may_come_in_any_order() {
             assert_eq!(s.get()? as usize, world.size() - 1);
             world.barrier()
         });
-        told.run.expect("no rank waits for another in a circle");
+        outcomes.run.expect("no rank waits for another in a circle");
     });
 }

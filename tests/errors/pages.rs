@@ -1,7 +1,7 @@
 //! Errors in scopes of pages: ranks that call `sync` a different number of times, forgotten guards, panics, and two
 //! ranks that write one element.
 
-use crate::provoke::{Told, cited, on_every_route};
+use crate::provoke::{Outcomes, cited, on_every_route};
 use aurora_core::Raced;
 use aurora_core::prelude::*;
 use std::mem::forget;
@@ -17,8 +17,8 @@ struct Quiet;
 
 /// A rank that waits for all ranks gets the mismatch when the job ends.
 #[track_caller]
-fn ranks_disagree(told: &Told, words: &[&str], lines: &[&str]) {
-    let text = told.run.as_ref().expect_err("the job fails").to_string();
+fn ranks_disagree(outcomes: &Outcomes, words: &[&str], lines: &[&str]) {
+    let text = outcomes.run.as_ref().expect_err("the job fails").to_string();
     let is_said = |word: &&str| assert!(text.contains(*word), "`{word}` is not in `{text}`");
     ["ranks disagree"].iter().chain(words).for_each(is_said);
     let cited = cited(&text);
@@ -28,7 +28,7 @@ fn ranks_disagree(told: &Told, words: &[&str], lines: &[&str]) {
 #[test]
 fn a_rank_that_ends_its_scope_while_others_sync() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 5000)?;
             let mut pages = v.paged_mut()?;
             pages.sync()?;
@@ -40,7 +40,7 @@ fn a_rank_that_ends_its_scope_while_others_sync() {
             }
         });
         ranks_disagree(
-            &told,
+            &outcomes,
             &["rank 1 is in sync 1 of its Paged of the GVector<i32>", " is in sync 2 of"],
             &["pages.sync()?", "pages.sync()"],
         );
@@ -50,7 +50,7 @@ fn a_rank_that_ends_its_scope_while_others_sync() {
 #[test]
 fn a_rank_that_comes_to_another_call_while_others_sync() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 5000)?;
             let mut pages = v.paged_mut()?;
             if world.rank() == ODD {
@@ -58,30 +58,30 @@ fn a_rank_that_comes_to_another_call_while_others_sync() {
             }
             pages.sync()
         });
-        ranks_disagree(&told, &["sync 1 of the GVector<i32>", "a barrier"], &["world.barrier()", "pages.sync()"]);
+        ranks_disagree(&outcomes, &["sync 1 of the GVector<i32>", "a barrier"], &["world.barrier()", "pages.sync()"]);
     });
 }
 
 #[test]
 fn ranks_that_open_different_scopes() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 5000)?;
             if world.rank() == ODD { v.release_c()?.finish() } else { v.paged_mut()?.finish() }
         });
-        ranks_disagree(&told, &["opened a Paged of", "opened a ReleaseC of"], &["v.release_c()", "v.paged_mut()"]);
+        ranks_disagree(&outcomes, &["opened a Paged of", "opened a ReleaseC of"], &["v.release_c()", "v.paged_mut()"]);
     });
 }
 
 #[test]
 fn ranks_that_open_a_scope_to_read_and_one_to_write() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 5000)?;
             if world.rank() == ODD { v.paged()?.finish() } else { v.paged_mut()?.finish() }
         });
         let words = ["rank 1 opened a Paged for reading of the GVector<i32>", " opened a Paged of"];
-        ranks_disagree(&told, &words, &["v.paged()?", "v.paged_mut()?"]);
+        ranks_disagree(&outcomes, &words, &["v.paged()?", "v.paged_mut()?"]);
     });
 }
 
@@ -92,14 +92,14 @@ fn a_vector_that_is_read_beside_its_own_scope() {
     on_every_route([1, 2, 3], |job| {
         let reads: [Read; 3] = [|v| v.at(0).map(drop), |v| v.at(4999).map(drop), |v| v.read_cache().map(drop)];
         for read in reads {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let v = GVector::<i32>::new(world, 5000)?;
                 let pages = v.paged()?; // still open
                 let outcome = read(&v);
                 drop(pages);
                 outcome
             });
-            told.all_say(&["has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+            outcomes.all_say(&["has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
         }
     });
 }
@@ -107,7 +107,7 @@ fn a_vector_that_is_read_beside_its_own_scope() {
 #[test]
 fn a_guard_that_is_forgotten() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 5000)?;
             let pages = v.paged_mut()?; // forgotten by one
             if world.rank() == ODD {
@@ -117,14 +117,14 @@ fn a_guard_that_is_forgotten() {
             }
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+        outcomes.all_say(&["rank 1 has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
     });
 }
 
 #[test]
 fn a_panic_in_a_scope() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 5000)?;
             let opened = v.paged_mut();
             let mut pages = opened?;
@@ -140,7 +140,7 @@ fn a_panic_in_a_scope() {
             }
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 panicked", "Paged"]).all_cite(&["v.paged_mut()"]);
+        outcomes.all_say(&["rank 1 panicked", "Paged"]).all_cite(&["v.paged_mut()"]);
     });
 }
 
@@ -148,7 +148,7 @@ fn a_panic_in_a_scope() {
 fn two_ranks_that_write_one_element_between_syncs() {
     for (by_end, late) in [(false, 0), (false, 100), (true, 0)] {
         on_every_route([2, 3], |job| {
-            let told = job.checking().run(|world| {
+            let outcomes = job.checking().run(|world| {
                 let mut v = GVector::<i32>::new(world, 5000)?;
                 let mut pages = v.paged_mut()?;
                 match world.rank().index() {
@@ -166,11 +166,11 @@ fn two_ranks_that_write_one_element_between_syncs() {
                 synced?;
                 v.at(0).map(drop)
             });
-            for told in &told.ranks {
-                assert!(matches!(told, Some(Err(Error::Race { what: Raced::Element(4321), .. }))), "{told:?}");
+            for outcome in &outcomes.ranks {
+                assert!(matches!(outcome, Some(Err(Error::Race { what: Raced::Element(4321), .. }))), "{outcome:?}");
             }
-            told.all_say(&["inside the Paged opened at", "let one rank write it before the next `sync`"]);
-            told.all_cite(&["0 => pages.put(4321, 1)", "1 => pages.slice_mut(4000..4400)", "v.paged_mut()"]);
+            outcomes.all_say(&["inside the Paged opened at", "let one rank write it before the next `sync`"]);
+            outcomes.all_cite(&["0 => pages.put(4321, 1)", "1 => pages.slice_mut(4000..4400)", "v.paged_mut()"]);
         });
     }
 }
@@ -178,7 +178,7 @@ fn two_ranks_that_write_one_element_between_syncs() {
 #[test]
 fn writes_that_a_sync_or_the_scope_orders() {
     on_every_route([2, 3], |job| {
-        let told = job.checking().run(|world| {
+        let outcomes = job.checking().run(|world| {
             let (me, p) = (world.rank().index(), world.size());
             let mut v = GVector::<i32>::new(world, 5000)?;
             v.put(17 * me, 1)?;
@@ -196,6 +196,6 @@ fn writes_that_a_sync_or_the_scope_orders() {
             v.put(17 * me, 6)?;
             world.barrier()
         });
-        told.run.as_ref().expect("nothing races");
+        outcomes.run.as_ref().expect("nothing races");
     });
 }

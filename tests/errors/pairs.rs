@@ -38,14 +38,15 @@ fn different_calls_of_one_vector() {
         for (at, first) in CALLS.iter().enumerate() {
             for second in &CALLS[at + 1..] {
                 for (lone, usual) in [(first, second), (second, first)] {
-                    let told = job.run(|world| {
+                    let outcomes = job.run(|world| {
                         let mut v = GVector::<i32>::new(world, 10)?;
                         let (_, call) = if world.is_root() { lone } else { usual };
                         call(world, &mut v)
                     });
-                    let is_mismatch = |told: &Option<Result<()>>| matches!(told, Some(Err(Error::Mismatch { .. })));
-                    assert!(told.ranks.iter().all(is_mismatch), "{} and {}: {told:#?}", lone.0, usual.0);
-                    told.all_cite(&[lone.0, usual.0]);
+                    let is_mismatch =
+                        |outcome: &Option<Result<()>>| matches!(outcome, Some(Err(Error::Mismatch { .. })));
+                    assert!(outcomes.ranks.iter().all(is_mismatch), "{} and {}: {outcomes:#?}", lone.0, usual.0);
+                    outcomes.all_cite(&[lone.0, usual.0]);
                 }
             }
         }

@@ -56,7 +56,7 @@ fn every_use_on_every_rank() {
     ];
     on_every_route([2, 3], |job| {
         for (name, next_use) in uses {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 if world.rank() == CULPRIT {
                     break_off(&mut v);
@@ -69,7 +69,8 @@ fn every_use_on_every_rank() {
                 }
                 outcome
             });
-            told.all_say(&["the GVector<i32> of 10 elements (made at", "is poisoned"])
+            outcomes
+                .all_say(&["the GVector<i32> of 10 elements (made at", "is poisoned"])
                 .all_say(&["rank 1 panicked inside the OwnerComputes that it opened at"])
                 .all_cite(&["let mut own = v.owner_computes_mut()"]);
         }
@@ -121,7 +122,7 @@ fn every_kind_of_scope() {
     ];
     on_every_route([2, 3], |job| {
         for (name, open, beside) in kinds {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 // All ranks have the vector before it is poisoned.
                 world.barrier()?;
@@ -134,7 +135,7 @@ fn every_kind_of_scope() {
                 v.at(0).map(drop)
             });
             let words = format!("rank 1 panicked inside the {name} that it opened at");
-            told.all_say(&["is poisoned", &words]);
+            outcomes.all_say(&["is poisoned", &words]);
         }
     });
 }
@@ -142,7 +143,7 @@ fn every_kind_of_scope() {
 #[test]
 fn a_release_that_others_have_entered_too() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 caught(|| {
@@ -155,14 +156,14 @@ fn a_release_that_others_have_entered_too() {
             }
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 panicked inside the ReleaseC"]).all_cite(&["let mut half"]);
+        outcomes.all_say(&["rank 1 panicked inside the ReleaseC"]).all_cite(&["let mut half"]);
     });
 }
 
 #[test]
 fn other_objects_and_barriers_go_on() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let mut w = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT {
@@ -176,7 +177,7 @@ fn other_objects_and_barriers_go_on() {
             assert_eq!(w.read_cache()?.iter().sum::<i32>(), 30);
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 panicked inside the ReleaseC"]);
+        outcomes.all_say(&["rank 1 panicked inside the ReleaseC"]);
     });
 }
 
@@ -185,7 +186,7 @@ fn a_value_of_half_a_phase_is_never_seen() {
     // Another rank reads the block all the time while its owner panics again and again.
     on_every_route([2], |job| {
         for _ in 0..20 {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 2)?;
                 if world.rank() == CULPRIT {
                     break_off(&mut v);
@@ -195,7 +196,7 @@ fn a_value_of_half_a_phase_is_never_seen() {
                     assert_eq!(v.at(1)?, 0, "half a phase");
                 }
             });
-            told.all_say(&["is poisoned"]);
+            outcomes.all_say(&["is poisoned"]);
         }
     });
 }
@@ -210,7 +211,7 @@ fn a_scope_opened_by_a_destructor_amid_a_panic_is_whole() {
         }
     }
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 4)?;
             caught(|| {
                 let _writes = Writes(&mut v);
@@ -219,7 +220,7 @@ fn a_scope_opened_by_a_destructor_amid_a_panic_is_whole() {
             assert!(v.read_cache()?.iter().all(|x| *x == 5));
             Ok(())
         });
-        told.run.expect("nothing is poisoned");
+        outcomes.run.expect("nothing is poisoned");
     });
 }
 
@@ -237,7 +238,7 @@ impl Op<i32> for Unlucky {
 #[test]
 fn what_waits_behind_an_operation_that_panics_is_answered() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 9)?;
             match world.rank().index() {
                 0 => {
@@ -253,7 +254,7 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
             }
             v.at(0).map(drop)
         });
-        told.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
+        outcomes.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
     });
 }
 
@@ -263,7 +264,7 @@ fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
     const MANY: usize = 40_000;
     on_every_route([1, 2], |job| {
         for alone in [false, true] {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 9)?;
                 v.release_c_with(Unlucky)?.finish()?;
                 // No error of the next scope reaches a rank before all ranks have finished the first scope.
@@ -285,7 +286,7 @@ fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
                 v.at(8).map(drop)
             });
             let words = format!("is poisoned: rank {} panicked inside the ReleaseC", job.ranks - 1);
-            told.all_say(&[&words]);
+            outcomes.all_say(&[&words]);
         }
     });
 }

@@ -1,7 +1,7 @@
 //! Ranks that read the same value repeatedly. This is legal while another rank may change the value; a poll that no
 //! rank can end gets an error like a wait.
 
-use crate::provoke::{Job, Order, Told, on_every_route};
+use crate::provoke::{Job, Order, Outcomes, on_every_route};
 use aurora_core::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -28,15 +28,15 @@ const LOOKS: [(&str, Look); 9] = [
 ];
 
 /// A rank that gets no processor time during the limit gets another error. Then the test repeats with a longer limit.
-fn ended(job: Job, polls: impl Fn(Job) -> Told) -> Told {
+fn ended(job: Job, polls: impl Fn(Job) -> Outcomes) -> Outcomes {
     let mut limit = LIMIT;
     loop {
         let begun = Instant::now();
-        let told = polls(job.limit(limit));
+        let outcomes = polls(job.limit(limit));
         assert!(begun.elapsed() >= limit, "ended after {:?}", begun.elapsed());
-        let has_polled = told.run.as_ref().is_err_and(|error| error.to_string().contains("has polled"));
+        let has_polled = outcomes.run.as_ref().is_err_and(|error| error.to_string().contains("has polled"));
         if has_polled || limit > 8 * LIMIT {
-            return told;
+            return outcomes;
         }
         limit *= 4;
     }
@@ -49,7 +49,7 @@ fn succeeds(run: impl Fn(Duration) -> Result<()>) {
 }
 
 fn polls_until_ended(job: Job, name: &str, look: Look) {
-    let told = ended(job, |job| {
+    let outcomes = ended(job, |job| {
         job.run(|world| {
             let v = GVector::<u64>::new(world, 6)?;
             let s = GScalar::new(world, 1, 5u64)?;
@@ -57,7 +57,7 @@ fn polls_until_ended(job: Job, name: &str, look: Look) {
             panic!("nobody changes it");
         })
     });
-    told.all_say(&[
+    outcomes.all_say(&[
         &format!("has polled {name}"),
         "with the same result in each of",
         "longer than AURORA_TIMEOUT allows",
@@ -72,7 +72,7 @@ fn a_poll_that_nobody_ends_lasts_as_long_as_a_wait_may() {
 #[test]
 fn a_poll_of_a_replica_too() {
     on_every_route([3], |job| {
-        let told = ended(job, |job| {
+        let outcomes = ended(job, |job| {
             job.run(|world| {
                 let stop = GScalar::new(world, 0, false)?;
                 let number = GScalar::new(world, 2, 7u32)?;
@@ -81,7 +81,8 @@ fn a_poll_of_a_replica_too() {
                 panic!("nobody changes it");
             })
         });
-        told.all_say(&["has polled `get` of the GScalar<", "longer than AURORA_TIMEOUT allows"])
+        outcomes
+            .all_say(&["has polled `get` of the GScalar<", "longer than AURORA_TIMEOUT allows"])
             .all_cite(&["while !stop.get()?"]);
     });
 }
@@ -90,7 +91,7 @@ fn a_poll_of_a_replica_too() {
 #[test]
 fn a_poll_is_ended_while_others_compute() {
     on_every_route([3], |job| {
-        let told = ended(job, |job| {
+        let outcomes = ended(job, |job| {
             let order = Order::new();
             job.run(|world| {
                 let s = GScalar::new(world, 0, 5u64)?;
@@ -107,7 +108,7 @@ fn a_poll_is_ended_while_others_compute() {
                 Err(error)
             })
         });
-        told.all_say(&["rank 1 has polled `get`", "longer than AURORA_TIMEOUT allows"]);
+        outcomes.all_say(&["rank 1 has polled `get`", "longer than AURORA_TIMEOUT allows"]);
     });
 }
 
@@ -116,7 +117,7 @@ fn a_poll_is_ended_while_others_compute() {
 fn many_polls_that_others_end_are_many() {
     on_every_route([2], |job| {
         succeeds(|unit| {
-            let told = job.limit(2 * unit).run(|world| {
+            let outcomes = job.limit(2 * unit).run(|world| {
                 let turn = GScalar::new(world, 0, 0u64)?;
                 let mut v = GVector::<u64>::new(world, 2)?;
                 let me = world.rank().index() as u64;
@@ -130,7 +131,7 @@ fn many_polls_that_others_end_are_many() {
                 }
                 turn.set(1 - me)
             });
-            told.run
+            outcomes.run
         })
     });
 }
@@ -141,7 +142,7 @@ fn many_polls_that_others_end_are_many() {
 fn what_gets_something_done_is_no_poll() {
     on_every_route([2], |job| {
         succeeds(|unit| {
-            let told = job.limit(2 * unit).run(|world| {
+            let outcomes = job.limit(2 * unit).run(|world| {
                 let v = GVector::<u64>::new(world, 64)?;
                 let stop = GScalar::new(world, 1, 0u64)?;
                 let done = |begun: Instant| begun.elapsed() > 3 * unit;
@@ -173,7 +174,7 @@ fn what_gets_something_done_is_no_poll() {
                 assert_eq!(sum, 0);
                 Ok(())
             });
-            told.run
+            outcomes.run
         })
     });
 }
@@ -181,7 +182,7 @@ fn what_gets_something_done_is_no_poll() {
 #[test]
 fn a_poll_that_another_ends_is_not_disturbed() {
     on_every_route([3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 9)?;
             let s = GScalar::new(world, 1, 0u64)?;
             if world.is_root() {
@@ -196,6 +197,6 @@ fn a_poll_that_another_ends_is_not_disturbed() {
             while v.at_many(&[8])? != [4] {}
             world.barrier()
         });
-        told.run.expect("somebody has changed it");
+        outcomes.run.expect("somebody has changed it");
     });
 }

@@ -26,7 +26,7 @@ pub struct Job {
 
 /// The results of the ranks.
 #[derive(Debug)]
-pub struct Told {
+pub struct Outcomes {
     job: Job,
     /// The result of each rank's body; `None` if the body panicked.
     pub ranks: Vec<Option<Result<()>>>,
@@ -86,22 +86,22 @@ impl Job {
 
     /// Runs `body` on every rank. No rank leaves before all ranks have their results. So each rank gets its error from
     /// its own call and not from the end of the job.
-    pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
-        let told = self.told(&body, true);
-        assert!(told.ranks.iter().all(Option::is_some), "{told:?}");
-        told
+    pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Outcomes {
+        let outcomes = self.outcomes(&body, true);
+        assert!(outcomes.ranks.iter().all(Option::is_some), "{outcomes:?}");
+        outcomes
     }
 
     /// Runs `body` on every rank. Each rank leaves when its body ends.
-    pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
-        self.told(&body, false)
+    pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Outcomes {
+        self.outcomes(&body, false)
     }
 
     /// Not generic, so that the start of a job is compiled only once.
-    fn told(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Told {
+    fn outcomes(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Outcomes {
         let _watchdog = Watchdog::new(format!("{self:?}"));
-        let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
-        let all_told = Condvar::new();
+        let outcomes: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
+        let all_done = Condvar::new();
         // Otherwise a rank that fails at once could end the job while other ranks still start.
         let begun = Barrier::new(self.ranks);
         let config = Config::threads(self.ranks).timeout(self.limit).check(self.check).deny_scalar(self.deny);
@@ -117,20 +117,20 @@ impl Job {
                 None => assert_eq!(*nodes, self.ranks.div_ceil(2)),
             }
             begun.wait();
-            let panicked = Panicked(&told, &all_told);
+            let panicked = Panicked(&outcomes, &all_done);
             let outcome = body(world);
             std::mem::forget(panicked);
-            let mut told = told.lock().unwrap();
-            told.0[world.rank().index()] = Some(outcome.clone());
-            all_told.notify_all();
+            let mut outcomes = outcomes.lock().unwrap();
+            outcomes.0[world.rank().index()] = Some(outcome.clone());
+            all_done.notify_all();
             if together {
-                let missing = |told: &mut Slots| !told.1 && told.0.iter().any(Option::is_none);
-                let waited = all_told.wait_timeout_while(told, LIMIT * 2, missing);
+                let missing = |outcomes: &mut Slots| !outcomes.1 && outcomes.0.iter().any(Option::is_none);
+                let waited = all_done.wait_timeout_while(outcomes, LIMIT * 2, missing);
                 assert!(!waited.unwrap().1.timed_out(), "not every rank was told");
             }
             outcome
         });
-        Told { job: self, ranks: told.into_inner().unwrap().0, run }
+        Outcomes { job: self, ranks: outcomes.into_inner().unwrap().0, run }
     }
 }
 
@@ -147,7 +147,7 @@ impl Drop for Panicked<'_> {
     }
 }
 
-impl Told {
+impl Outcomes {
     /// The text of rank `rank`'s error.
     pub fn text(&self, rank: usize) -> String {
         match &self.ranks[rank] {

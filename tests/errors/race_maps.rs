@@ -1,6 +1,6 @@
 //! The race detector on maps: programs with two accesses in no order, and the same programs with a barrier.
 
-use crate::provoke::{Job, Told, on_every_route};
+use crate::provoke::{Job, Outcomes, on_every_route};
 use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use aurora_core::{MapReleaseC, Raced};
@@ -48,7 +48,7 @@ fn key_of_root(m: &Map) -> String {
 }
 
 /// A program with a map that has a key of rank 0. Every rank gets the result, whichever rank finds a race.
-fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync) -> Told {
+fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync) -> Outcomes {
     job.checking().run(|world| {
         let mut m = Map::new(world)?;
         let key = key_of_root(&m);
@@ -65,7 +65,7 @@ fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync)
 }
 
 /// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
-fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
+fn both(job: Job, steps: [Step; 2], ordered: bool) -> Outcomes {
     program(job, |world, m, key| {
         let me = world.rank().index();
         let mut outcome = Ok(());
@@ -83,10 +83,10 @@ fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
 }
 
 /// Checks that all ranks get a race for the key, with the lines of both accesses.
-fn is_race(told: &Told, lines: &[&str]) {
-    for told in &told.ranks {
-        let Some(Err(Error::Race { what: Raced::Entry(key), .. })) = told else {
-            panic!("{told:?} is no race, of {lines:?}");
+fn is_race(outcomes: &Outcomes, lines: &[&str]) {
+    for outcome in &outcomes.ranks {
+        let Some(Err(Error::Race { what: Raced::Entry(key), .. })) = outcome else {
+            panic!("{outcome:?} is no race, of {lines:?}");
         };
         assert!(key.starts_with("\"word "), "{key}");
     }
@@ -97,7 +97,7 @@ fn is_race(told: &Told, lines: &[&str]) {
         "of the GMap<String, u64> (made at",
         "nothing orders these accesses: ",
     ];
-    told.all_say(&words).all_cite(lines);
+    outcomes.all_say(&words).all_cite(lines);
 }
 
 fn pairs() -> impl Iterator<Item = [Step; 2]> {
@@ -130,14 +130,14 @@ fn a_missing_barrier_beside_owner_computes() {
 fn a_read_and_a_later_write_are_advised_to_be_an_update() {
     let step = |line| STEPS.into_iter().find(|step| step.line.contains(line)).expect("there is one");
     on_every_route([2], |job| {
-        let told = both(job, [step("m.get(key)"), step("m.insert(")], false);
-        told.all_say(&["such as a barrier", "all `update` it with one operation"]);
-        let told = program(job, |_, m, key| {
+        let outcomes = both(job, [step("m.get(key)"), step("m.insert(")], false);
+        outcomes.all_say(&["such as a barrier", "all `update` it with one operation"]);
+        let outcomes = program(job, |_, m, key| {
             let before = m.get(key)?.unwrap_or_default();
             m.insert(key.into(), before + 1).map(drop)
         });
-        told.all_say(&["all `update` it with one operation"]);
-        assert!(!told.text(0).contains("release_c_with"), "a map has `update` of its own: {}", told.text(0));
+        outcomes.all_say(&["all `update` it with one operation"]);
+        assert!(!outcomes.text(0).contains("release_c_with"), "a map has `update` of its own: {}", outcomes.text(0));
     });
 }
 
@@ -156,14 +156,14 @@ fn updates_by_one_operation_and_other_keys_are_no_race() {
         for update in STEPS.into_iter().filter(|step| step.line.contains("update")) {
             both(job, [update; 2], false).run.expect("they commute");
         }
-        let told = program(job, |world, m, _| {
+        let outcomes = program(job, |world, m, _| {
             let mine = format!("of {}", world.rank());
             m.insert(mine.clone(), 1)?;
             m.update(&mine, Max, 2)?;
             assert_eq!(m.remove(&mine)?, Some(2));
             Ok(())
         });
-        told.run.expect("each has its own");
+        outcomes.run.expect("each has its own");
     });
 }
 
@@ -175,7 +175,7 @@ fn two_writes_in_one_scope() {
     on_every_route([2, 3], |job| {
         for writes in [[insert; 2], [insert, update], [update, insert], [update; 2]] {
             for finished in [true, false] {
-                let told = program(job, |world, m, key| {
+                let outcomes = program(job, |world, m, key| {
                     let mut scope = m.release_c_with(Sum)?; // opened
                     if let Some((_, write)) = writes.get(world.rank().index()) {
                         write(&mut scope, key)?;
@@ -183,10 +183,11 @@ fn two_writes_in_one_scope() {
                     if finished { scope.finish() } else { Ok(()) }
                 });
                 match writes.iter().all(|(line, _)| line.contains("update")) {
-                    true => told.run.expect("they commute"),
+                    true => outcomes.run.expect("they commute"),
                     false => {
-                        is_race(&told, &[writes[0].0, writes[1].0, "// opened"]);
-                        told.all_say(&["inside the ReleaseC opened at", "let one rank write it, or all `update` it"]);
+                        is_race(&outcomes, &[writes[0].0, writes[1].0, "// opened"]);
+                        outcomes
+                            .all_say(&["inside the ReleaseC opened at", "let one rank write it, or all `update` it"]);
                     }
                 }
             }
@@ -198,7 +199,7 @@ fn two_writes_in_one_scope() {
 fn an_access_before_the_scope_in_which_others_write() {
     on_every_route([2, 3], |job| {
         for (read, ordered) in [(true, false), (false, false), (true, true), (false, true)] {
-            let told = program(job, |world, m, key| {
+            let outcomes = program(job, |world, m, key| {
                 match world.rank().index() {
                     1 if read => drop(m.get(key)?), // too early
                     1 => m.update(key, Sum, 1)?,    // too early
@@ -214,10 +215,10 @@ fn an_access_before_the_scope_in_which_others_write() {
                 scope.finish()
             });
             match ordered {
-                true => told.run.expect("it is ordered"),
+                true => outcomes.run.expect("it is ordered"),
                 false => {
-                    is_race(&told, &["// too early", "// in the scope", "let mut scope = m.release_c()"]);
-                    told.all_say(&["let both ranks end that scope before the other access"]);
+                    is_race(&outcomes, &["// too early", "// in the scope", "let mut scope = m.release_c()"]);
+                    outcomes.all_say(&["let both ranks end that scope before the other access"]);
                 }
             }
         }
@@ -228,7 +229,7 @@ fn an_access_before_the_scope_in_which_others_write() {
 #[test]
 fn an_owner_before_a_scope_that_it_enters() {
     on_every_route([2, 3], |job| {
-        let told = program(job, |world, m, key| {
+        let outcomes = program(job, |world, m, key| {
             if world.is_root() {
                 m.insert(key.into(), 20)?;
             }
@@ -240,7 +241,7 @@ fn an_owner_before_a_scope_that_it_enters() {
             assert_eq!(m.get(key)?, Some(21));
             world.barrier()
         });
-        told.run.expect("the owner comes first");
+        outcomes.run.expect("the owner comes first");
     });
 }
 
@@ -250,7 +251,7 @@ fn an_owner_before_a_scope_that_it_enters() {
 fn a_scope_orders() {
     on_every_route([2, 3], |job| {
         for finished in [true, false] {
-            let told = program(job, |world, m, key| {
+            let outcomes = program(job, |world, m, key| {
                 let mut w = GVector::<u64>::new(world, 12)?;
                 if world.is_root() {
                     w.put(2, 1)?;
@@ -268,7 +269,7 @@ fn a_scope_orders() {
                 }
                 world.barrier()
             });
-            told.run.expect("the scope orders");
+            outcomes.run.expect("the scope orders");
         }
     });
 }
@@ -280,7 +281,7 @@ fn what_all_ranks_do_with_the_whole_map_orders() {
         [("len", |m| m.global_len().map(drop)), ("gather_to", |m| m.gather_to(1).map(drop)), ("clear", |m| m.clear())];
     on_every_route([2, 3], |job| {
         for (what, order) in orders {
-            let told = program(job, |world, m, key| {
+            let outcomes = program(job, |world, m, key| {
                 if world.is_root() {
                     m.insert(key.into(), 1)?;
                 }
@@ -293,7 +294,7 @@ fn what_all_ranks_do_with_the_whole_map_orders() {
                 assert_eq!(own.iter().count(), own.len());
                 Ok(())
             });
-            told.run.unwrap_or_else(|error| panic!("{what}: {error}"));
+            outcomes.run.unwrap_or_else(|error| panic!("{what}: {error}"));
         }
     });
 }
@@ -302,7 +303,7 @@ fn what_all_ranks_do_with_the_whole_map_orders() {
 #[test]
 fn what_rests_on_own_entries_is_no_error() {
     on_every_route([2, 3], |job| {
-        let told = program(job, |world, m, key| {
+        let outcomes = program(job, |world, m, key| {
             if world.is_root() {
                 let mut own = m.owner_computes_mut()?;
                 own.iter_mut().for_each(|(_, value)| *value += 0);
@@ -318,7 +319,7 @@ fn what_rests_on_own_entries_is_no_error() {
             assert_eq!(m.get(key)?, Some(2));
             Ok(())
         });
-        told.run.expect("it may be right");
+        outcomes.run.expect("it may be right");
     });
 }
 
@@ -326,7 +327,7 @@ fn what_rests_on_own_entries_is_no_error() {
 #[test]
 fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
     on_every_route([2, 3], |job| {
-        let told = job.checking_strictly().run(|world| {
+        let outcomes = job.checking_strictly().run(|world| {
             let mut m = Map::new(world)?;
             let key = key_of_root(&m);
             let outcome = match world.rank().index() {
@@ -339,11 +340,11 @@ fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
             outcome?;
             m.get("word 0").map(drop)
         });
-        for told in &told.ranks {
-            assert!(matches!(told, Some(Err(Error::Race { is_possible: true, .. }))), "{told:?}");
+        for outcome in &outcomes.ranks {
+            assert!(matches!(outcome, Some(Err(Error::Race { is_possible: true, .. }))), "{outcome:?}");
         }
-        told.all_say(&["a possible race (none if", "holds it for reading, among its own entries,"]);
-        told.all_cite(&["// holds", "// writes"]);
+        outcomes.all_say(&["a possible race (none if", "holds it for reading, among its own entries,"]);
+        outcomes.all_cite(&["// holds", "// writes"]);
     });
 }
 
@@ -361,7 +362,7 @@ fn keys_of_one_hash() {
 
     on_every_route([2, 3], |job| {
         for shared in [false, true] {
-            let told = job.checking().run(|world| {
+            let outcomes = job.checking().run(|world| {
                 let mut m = GMap::<Alike, (u8, String)>::new(world)?;
                 let me = world.rank().index() as u64;
                 let outcome = m.insert(Alike(if shared { 3 } else { me }), (1, "value".into()));
@@ -370,8 +371,8 @@ fn keys_of_one_hash() {
                 m.get(&Alike(9)).map(drop)
             });
             match shared {
-                true => drop(told.all_say(&["a race on entry 3 of the GMap<Alike, (u8, "])),
-                false => told.run.expect("each rank has its own key"),
+                true => drop(outcomes.all_say(&["a race on entry 3 of the GMap<Alike, (u8, "])),
+                false => outcomes.run.expect("each rank has its own key"),
             }
         }
     });

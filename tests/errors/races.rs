@@ -1,6 +1,6 @@
 //! The race detector: programs with two accesses in no order, and the same programs with a barrier.
 
-use crate::provoke::{Job, Told, on_every_route};
+use crate::provoke::{Job, Outcomes, on_every_route};
 use aurora_core::Raced;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
@@ -59,7 +59,7 @@ const STEPS: [Step; 13] = [
 ];
 
 /// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
-fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
+fn both(job: Job, steps: [Step; 2], ordered: bool) -> Outcomes {
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
         let me = world.rank().index();
@@ -81,16 +81,16 @@ fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
 }
 
 /// Checks that all ranks get a race, with the lines of both accesses.
-fn is_race(told: &Told, index: usize, lines: &[&str]) {
-    for told in &told.ranks {
-        let Some(Err(Error::Race { is_possible: false, what: Raced::Element(found), .. })) = told else {
-            panic!("{told:?} is no race, of {lines:?}");
+fn is_race(outcomes: &Outcomes, index: usize, lines: &[&str]) {
+    for outcome in &outcomes.ranks {
+        let Some(Err(Error::Race { is_possible: false, what: Raced::Element(found), .. })) = outcome else {
+            panic!("{outcome:?} is no race, of {lines:?}");
         };
         assert_eq!(*found, index);
     }
     let words =
         ["a race on element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at", "nothing orders"];
-    told.all_say(&words).all_cite(lines);
+    outcomes.all_say(&words).all_cite(lines);
 }
 
 fn pairs() -> impl Iterator<Item = [Step; 2]> {
@@ -114,8 +114,8 @@ fn a_missing_barrier_is_found() {
 fn a_read_and_a_later_write_are_advised_to_be_an_update() {
     let step = |line| STEPS.into_iter().find(|step| step.line == line).expect("there is one");
     on_every_route([2], |job| {
-        let told = both(job, [step("v.at(INDEX)"), step("v.put(INDEX, 1)")], false);
-        told.all_say(&["such as a barrier", "all `update` it with one operation in a `release_c_with(Op)`"]);
+        let outcomes = both(job, [step("v.at(INDEX)"), step("v.put(INDEX, 1)")], false);
+        outcomes.all_say(&["such as a barrier", "all `update` it with one operation in a `release_c_with(Op)`"]);
     });
 }
 
@@ -137,7 +137,7 @@ fn updates_by_one_operation_are_no_race() {
 }
 
 /// A program with two vectors. Every rank gets the result, whichever rank finds a race.
-fn program(job: Job, body: impl Fn(&World, &mut GVector<u64>, &mut GVector<u64>) -> Result<()> + Sync) -> Told {
+fn program(job: Job, body: impl Fn(&World, &mut GVector<u64>, &mut GVector<u64>) -> Result<()> + Sync) -> Outcomes {
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
         let mut w = GVector::<u64>::new(world, 12)?;
@@ -152,7 +152,7 @@ fn program(job: Job, body: impl Fn(&World, &mut GVector<u64>, &mut GVector<u64>)
 fn an_access_before_the_scope_in_which_others_write() {
     on_every_route([2, 3], |job| {
         for read in [true, false] {
-            let told = program(job, |world, v, _| {
+            let outcomes = program(job, |world, v, _| {
                 match world.rank().index() {
                     1 if read => drop(v.at(INDEX)?), // too early
                     1 => v.put(INDEX, 1)?,           // too early
@@ -164,10 +164,10 @@ fn an_access_before_the_scope_in_which_others_write() {
                 }
                 scope.finish()
             });
-            is_race(&told, INDEX, &["too early", "in the scope", "let mut scope = v.release_c()"]);
+            is_race(&outcomes, INDEX, &["too early", "in the scope", "let mut scope = v.release_c()"]);
         }
         // An owner's accesses before a scope come before the other ranks' writes in the scope.
-        let told = program(job, |world, v, _| {
+        let outcomes = program(job, |world, v, _| {
             v.owner_computes_mut()?.local_mut().fill(1);
             let mut scope = v.release_c()?;
             if world.rank() == 1 {
@@ -175,7 +175,7 @@ fn an_access_before_the_scope_in_which_others_write() {
             }
             scope.finish()
         });
-        told.run.expect("no batch overtakes its owner");
+        outcomes.run.expect("no batch overtakes its owner");
     });
 }
 
@@ -211,7 +211,7 @@ fn what_orders_orders_other_vectors_too() {
     ];
     on_every_route([2, 3], |job| {
         for (what, order) in orders {
-            let told = job.checking().run(|world| {
+            let outcomes = job.checking().run(|world| {
                 let mut v = GVector::<u64>::new(world, 12)?;
                 let mut w = GVector::<u64>::new(world, 12)?;
                 let mut s = GScalar::new(world, 1, 0_u64)?;
@@ -226,7 +226,7 @@ fn what_orders_orders_other_vectors_too() {
                 }
                 world.barrier()
             });
-            told.run.unwrap_or_else(|error| panic!("{what}: {error}"));
+            outcomes.run.unwrap_or_else(|error| panic!("{what}: {error}"));
         }
     });
 }
@@ -244,7 +244,7 @@ fn what_does_not_order() {
     ];
     on_every_route([2], |job| {
         for between in between {
-            let told = program(job, |world, v, w| {
+            let outcomes = program(job, |world, v, w| {
                 let put = if world.is_root() { w.put(INDEX, 1) } else { Ok(()) }; // before
                 between(v)?;
                 if world.rank() == 1 {
@@ -252,7 +252,7 @@ fn what_does_not_order() {
                 }
                 put
             });
-            is_race(&told, INDEX, &["before", "behind"]);
+            is_race(&outcomes, INDEX, &["before", "behind"]);
         }
     });
 }
@@ -262,7 +262,7 @@ fn what_does_not_order() {
 fn a_halo_orders_what_it_shows() {
     on_every_route([2, 3], |job| {
         for (index, shown) in [(3, true), (2, false)] {
-            let told = program(job, |world, v, _| {
+            let outcomes = program(job, |world, v, _| {
                 // With three ranks the blocks have four elements, with two ranks six.
                 let index = if world.size() == 2 { index + 2 } else { index };
                 let mut halo = v.halo_cache_mut(1)?;
@@ -275,8 +275,8 @@ fn a_halo_orders_what_it_shows() {
                 Ok(())
             });
             match shown {
-                true => told.run.expect("the edge was shown"),
-                false => is_race(&told, if job.ranks == 2 { 4 } else { 2 }, &["v.halo_cache_mut(1)", "read"]),
+                true => outcomes.run.expect("the edge was shown"),
+                false => is_race(&outcomes, if job.ranks == 2 { 4 } else { 2 }, &["v.halo_cache_mut(1)", "read"]),
             }
         }
     });
@@ -286,7 +286,7 @@ fn a_halo_orders_what_it_shows() {
 fn a_put_beside_an_exchange() {
     on_every_route([2, 3], |job| {
         for ordered in [false, true] {
-            let told = program(job, |world, v, _| {
+            let outcomes = program(job, |world, v, _| {
                 let edge = v.range_of(0).end - 1;
                 if world.rank() == 1 {
                     v.put(edge, 1)?; // put
@@ -297,8 +297,8 @@ fn a_put_beside_an_exchange() {
                 v.halo_cache(1)?.finish() // exchanged
             });
             match ordered {
-                true => told.run.expect("it is ordered"),
-                false => is_race(&told, if job.ranks == 2 { 5 } else { 3 }, &["put", "exchanged"]),
+                true => outcomes.run.expect("it is ordered"),
+                false => is_race(&outcomes, if job.ranks == 2 { 5 } else { 3 }, &["put", "exchanged"]),
             }
         }
     });
@@ -308,7 +308,7 @@ fn a_put_beside_an_exchange() {
 #[test]
 fn what_rests_on_a_slice_is_no_error() {
     on_every_route([2, 3], |job| {
-        let told = program(job, |world, v, w| {
+        let outcomes = program(job, |world, v, w| {
             if world.is_root() {
                 assert_eq!(v.owner_computes()?.local()[0], 0);
             } else if world.rank() == 1 {
@@ -323,6 +323,6 @@ fn what_rests_on_a_slice_is_no_error() {
             assert_eq!(w.at(11 * (1 - world.rank().index().min(1)))?, 1);
             Ok(())
         });
-        told.run.expect("it may be right");
+        outcomes.run.expect("it may be right");
     });
 }

@@ -29,8 +29,8 @@ fn different_calls_types_operations_lengths_and_roots() {
     on_every_route([2], |job| {
         for (at, (usual, first)) in calls.iter().enumerate() {
             for (odd, second) in &calls[at + 1..] {
-                let told = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
-                told.all_say(&["ranks disagree", first, second]);
+                let outcomes = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
+                outcomes.all_say(&["ranks disagree", first, second]);
             }
         }
     });
@@ -39,10 +39,11 @@ fn different_calls_types_operations_lengths_and_roots() {
 #[test]
 fn both_lines_are_named_to_all() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             if world.rank() == ODD { world.scan(Max, 1.0).map(drop) } else { world.all_reduce(Max, 1.0).map(drop) }
         });
-        told.all_say(&["ranks disagree", "rank 1 is in scan(Max) of 1 f64"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 1 is in scan(Max) of 1 f64"])
             .all_cite(&["world.scan(Max, 1.0)", "world.all_reduce(Max, 1.0)"]);
     });
 }
@@ -51,7 +52,7 @@ fn both_lines_are_named_to_all() {
 #[test]
 fn operations_of_one_name() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             if world.rank() == ODD {
                 struct Twice;
                 impl Op<u64> for Twice {
@@ -70,7 +71,7 @@ fn operations_of_one_name() {
                 world.all_reduce(Twice, 1u64).map(drop)
             }
         });
-        told.all_say(&["ranks disagree", "is in all_reduce(Twice) of 1 u64"]);
+        outcomes.all_say(&["ranks disagree", "is in all_reduce(Twice) of 1 u64"]);
     });
 }
 
@@ -125,11 +126,11 @@ fn values_that_cannot_travel() {
 fn a_rank_that_has_left() {
     on_every_route([2, 3], |job| {
         for len in [1, 50_000] {
-            let told = job.run_freely(|world| match world.rank() == ODD {
+            let outcomes = job.run_freely(|world| match world.rank() == ODD {
                 true => Ok(()),
                 false => world.all_reduce_slice(Sum, &mut vec![1u64; len]),
             });
-            told.says(0, &["rank 1 has left `run`", "is in all_reduce"]);
+            outcomes.says(0, &["rank 1 has left `run`", "is in all_reduce"]);
         }
     });
 }
@@ -145,7 +146,7 @@ fn an_operation_that_panics_on_one_rank() {
         }
     }
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             // Each rank combines a share. The share of rank 1 contains the bad number.
             let mut values = vec![1u64; 60_000];
             let share = values.len() / world.size();
@@ -157,7 +158,7 @@ fn an_operation_that_panics_on_one_rank() {
             let reduced = reduced.unwrap_or(Ok(()));
             if world.rank() == ODD { world.barrier() } else { reduced }
         });
-        told.all_say(&["is in all_reduce", "is in a barrier"]);
+        outcomes.all_say(&["is in all_reduce", "is in a barrier"]);
     });
 }
 
@@ -176,7 +177,7 @@ fn a_collective_call_inside_of_an_operation() {
         }
     }
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             VECTOR.set(Some(GVector::new(world, 5)?));
             let reduced = catch_unwind(AssertUnwindSafe(|| world.all_reduce(Nested, 1)));
             VECTOR.take();
@@ -185,7 +186,7 @@ fn a_collective_call_inside_of_an_operation() {
         // If the library holds no lock meanwhile, the call is an ordinary `fill`. Otherwise the first rank that makes
         // the call panics.
         if job.is_shared() {
-            told.run.expect_err("an operation must not wait for anybody");
+            outcomes.run.expect_err("an operation must not wait for anybody");
         }
     });
 }

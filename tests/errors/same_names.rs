@@ -38,7 +38,7 @@ fn two_operations_in_sequence_and_a_rank_late_in_the_first() {
     on_every_route([2, 3], |job| {
         for late in 0..job.ranks {
             let order = Order::new();
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<u64>::new(world, N)?;
                 {
                     operation!(|current, operand| current + operand);
@@ -55,7 +55,7 @@ fn two_operations_in_sequence_and_a_rank_late_in_the_first() {
                 assert_eq!(v.at_many(&Vec::from_iter(0..N))?, [10 * world.size() as u64; N]);
                 world.barrier()
             });
-            told.run.expect("a late rank is waited for");
+            outcomes.run.expect("a late rank is waited for");
         }
     });
 }
@@ -65,7 +65,7 @@ fn two_operations_of_accumulates_in_sequence_and_a_rank_late_in_the_first() {
     on_every_route([2, 3], |job| {
         for late in 0..job.ranks {
             let order = Order::new();
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<u64>::new(world, N)?;
                 {
                     operation!(|current, operand| current + operand);
@@ -82,7 +82,7 @@ fn two_operations_of_accumulates_in_sequence_and_a_rank_late_in_the_first() {
                 assert_eq!(v.at_many(&Vec::from_iter(0..N))?, [10 * world.size() as u64; N]);
                 world.barrier()
             });
-            told.run.expect("a late rank is waited for");
+            outcomes.run.expect("a late rank is waited for");
         }
     });
 }
@@ -90,7 +90,7 @@ fn two_operations_of_accumulates_in_sequence_and_a_rank_late_in_the_first() {
 #[test]
 fn two_operations_in_two_parts_at_once() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::from_fn(world, N, |_| 1)?;
             {
                 let (mut left, mut right) = v.split_at_mut(4);
@@ -109,14 +109,14 @@ fn two_operations_in_two_parts_at_once() {
             assert_eq!(v.at_many(&Vec::from_iter(0..N))?, [sum, sum, sum, sum, 7, 7, 7, 7, 7]);
             world.barrier()
         });
-        told.run.expect("two parts are two vectors");
+        outcomes.run.expect("two parts are two vectors");
     });
 }
 
 #[test]
 fn an_operation_alone_that_no_owner_knows() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, N)?;
             {
                 operation!(|current, operand| current + operand);
@@ -130,22 +130,22 @@ fn an_operation_alone_that_no_owner_knows() {
                 v.release_alone_with(O)?.finish()
             }
         });
-        for told in told.ranks {
-            assert!(matches!(told, Some(Err(Error::UnknownOp { .. }))), "{told:?}");
+        for outcome in outcomes.ranks {
+            assert!(matches!(outcome, Some(Err(Error::UnknownOp { .. }))), "{outcome:?}");
         }
     });
 }
 
 /// Each rank gets a `Mismatch` that says how to correct the program.
-fn all_are_told(told: &crate::provoke::Told, words: &[&str]) {
-    told.all_say(words).all_say(&["both descriptions are equal", "types with one name", "the same executable"]);
-    assert!(told.ranks.iter().all(|told| matches!(told, Some(Err(Error::Mismatch { .. })))), "{told:?}");
+fn all_are_told(outcomes: &crate::provoke::Outcomes, words: &[&str]) {
+    outcomes.all_say(words).all_say(&["both descriptions are equal", "types with one name", "the same executable"]);
+    assert!(outcomes.ranks.iter().all(|outcome| matches!(outcome, Some(Err(Error::Mismatch { .. })))), "{outcomes:?}");
 }
 
 #[test]
 fn two_operations_at_once() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, N)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
@@ -155,8 +155,8 @@ fn two_operations_at_once() {
                 v.release_c_with(O)?.finish()
             }
         });
-        all_are_told(&told, &["opened a ReleaseC with operation O"]);
-        let told = job.run(|world| {
+        all_are_told(&outcomes, &["opened a ReleaseC with operation O"]);
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, N)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
@@ -166,14 +166,14 @@ fn two_operations_at_once() {
                 v.accumulate(O)?.finish()
             }
         });
-        all_are_told(&told, &["opened an Accumulate with operation O"]);
+        all_are_told(&outcomes, &["opened an Accumulate with operation O"]);
     });
 }
 
 #[test]
 fn two_elements_at_once() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             if world.rank() == 1 {
                 element!(u64);
                 GVector::<E>::new(world, N).map(drop)
@@ -182,14 +182,14 @@ fn two_elements_at_once() {
                 GVector::<E>::new(world, N).map(drop)
             }
         });
-        all_are_told(&told, &["is in the construction of a GVector<E> of 9 elements"]);
+        all_are_told(&outcomes, &["is in the construction of a GVector<E> of 9 elements"]);
     });
 }
 
 #[test]
 fn two_values_of_scalars_at_once() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             if world.rank() == 1 {
                 element!(u64);
                 GScalar::new(world, 0, E(1)).map(drop)
@@ -198,7 +198,7 @@ fn two_values_of_scalars_at_once() {
                 GScalar::new(world, 0, E(1.0)).map(drop)
             }
         });
-        all_are_told(&told, &["is in the construction of a GScalar<E> on rank 0"]);
+        all_are_told(&outcomes, &["is in the construction of a GScalar<E> on rank 0"]);
     });
 }
 
@@ -207,7 +207,7 @@ fn two_operations_of_a_scalar_in_sequence_and_a_rank_late_in_the_first() {
     on_every_route([2, 3], |job| {
         for late in 0..job.ranks {
             let order = Order::new();
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut s = GScalar::new(world, 0, 0u64)?;
                 {
                     operation!(|current, operand| current + operand);
@@ -224,7 +224,7 @@ fn two_operations_of_a_scalar_in_sequence_and_a_rank_late_in_the_first() {
                 assert_eq!(s.get()?, 10 * world.size() as u64);
                 world.barrier()
             });
-            told.run.expect("a late rank is waited for");
+            outcomes.run.expect("a late rank is waited for");
         }
     });
 }
@@ -232,7 +232,7 @@ fn two_operations_of_a_scalar_in_sequence_and_a_rank_late_in_the_first() {
 #[test]
 fn two_operations_of_a_scalar_at_once() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let s = GScalar::new(world, 0, 0u64)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
@@ -242,8 +242,8 @@ fn two_operations_of_a_scalar_at_once() {
                 s.read_mostly_with(O)?.finish()
             }
         });
-        all_are_told(&told, &["opened a ReadMostly with operation O"]);
-        let told = job.run(|world| {
+        all_are_told(&outcomes, &["opened a ReadMostly with operation O"]);
+        let outcomes = job.run(|world| {
             let mut s = GScalar::new(world, 0, 0u64)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
@@ -253,7 +253,7 @@ fn two_operations_of_a_scalar_at_once() {
                 s.accumulate(O)?.finish()
             }
         });
-        all_are_told(&told, &["opened an Accumulate with operation O"]);
+        all_are_told(&outcomes, &["opened an Accumulate with operation O"]);
     });
 }
 
@@ -261,14 +261,14 @@ fn two_operations_of_a_scalar_at_once() {
 #[test]
 fn one_scope_more_of_the_same_line() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, N)?;
             for _ in 0..2 + usize::from(world.rank() == 1) {
                 v.release_c()?.put(0, 7)?;
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC", "its scope 2 of it", "its scope 3 of it"]);
-        assert!(!told.text(0).contains("descriptions are equal"), "{}", told.text(0));
+        outcomes.all_say(&["ranks disagree", "rank 1 opened a ReleaseC", "its scope 2 of it", "its scope 3 of it"]);
+        assert!(!outcomes.text(0).contains("descriptions are equal"), "{}", outcomes.text(0));
     });
 }

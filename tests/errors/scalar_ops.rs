@@ -1,7 +1,7 @@
 //! Operations of the user that panic at the home of a scalar or at a replica: the scalar is poisoned for all ranks, and
 //! no rank hangs.
 
-use crate::provoke::{Job, Told, on_every_route};
+use crate::provoke::{Job, Outcomes, on_every_route};
 use aurora_core::prelude::*;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -24,7 +24,7 @@ fn here() -> Option<usize> {
 }
 
 /// Runs `body` on every rank, and sets the rank of each program's thread.
-fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
+fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Outcomes {
     job.run(|world| {
         RANK.set(Some(world.rank().index()));
         let outcome = body(world);
@@ -82,8 +82,9 @@ impl Op<u64> for UnluckyToHear {
     }
 }
 
-fn all_say_that(rank: usize, behaviour: &str, told: &Told) {
-    told.all_say(&["the GScalar<u64> on rank 0", &format!("is poisoned: rank {rank} panicked inside the {behaviour}")]);
+fn all_say_that(rank: usize, behaviour: &str, outcomes: &Outcomes) {
+    outcomes
+        .all_say(&["the GScalar<u64> on rank 0", &format!("is poisoned: rank {rank} panicked inside the {behaviour}")]);
 }
 
 /// The state of the home when all parts have arrived.
@@ -98,7 +99,7 @@ enum Home {
 fn a_merge_at_home() {
     on_every_route([2, 3], |job| {
         for home in [Home::EndsItsOwn, Home::Computes, Home::Waits] {
-            let told = run(job, |world| {
+            let outcomes = run(job, |world| {
                 let mut s = GScalar::new(world, 0, 5u64)?;
                 if (world.rank() == 0) == (home == Home::EndsItsOwn) {
                     std::thread::sleep(Duration::from_millis(100));
@@ -112,7 +113,7 @@ fn a_merge_at_home() {
                 world.barrier()?;
                 s.get().map(drop)
             });
-            all_say_that(0, "Accumulate", &told);
+            all_say_that(0, "Accumulate", &outcomes);
         }
     });
 }
@@ -120,21 +121,21 @@ fn a_merge_at_home() {
 #[test]
 fn a_checked_end_is_told_of_it() {
     on_every_route([2, 3], |job| {
-        let told = run(job, |world| {
+        let outcomes = run(job, |world| {
             let mut s = GScalar::new(world, 0, 5u64)?;
             let mut scope = s.accumulate(Unlucky)?;
             scope.update(13);
             scope.finish()
         });
-        all_say_that(0, "Accumulate", &told);
-        told.all_cite(&["s.accumulate(Unlucky)"]);
+        all_say_that(0, "Accumulate", &outcomes);
+        outcomes.all_cite(&["s.accumulate(Unlucky)"]);
     });
 }
 
 #[test]
 fn an_offer_at_home() {
     on_every_route([2, 3], |job| {
-        let told = run(job, |world| {
+        let outcomes = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = s.read_mostly_with(UnluckyAtHome)?;
             if world.rank() == 1 {
@@ -146,15 +147,15 @@ fn an_offer_at_home() {
                 std::thread::yield_now();
             }
         });
-        all_say_that(0, "ReadMostly", &told);
-        told.all_cite(&["s.read_mostly_with(UnluckyAtHome)"]);
+        all_say_that(0, "ReadMostly", &outcomes);
+        outcomes.all_cite(&["s.read_mostly_with(UnluckyAtHome)"]);
     });
 }
 
 #[test]
 fn a_request_that_waits_behind_such_an_offer() {
     on_every_route([2, 3], |job| {
-        let told = run(job, |world| {
+        let outcomes = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = s.read_mostly_with(UnluckyAtHome)?;
             if world.rank() == 1 {
@@ -164,14 +165,14 @@ fn a_request_that_waits_behind_such_an_offer() {
             scope.finish()?;
             s.get().map(drop)
         });
-        all_say_that(0, "ReadMostly", &told);
+        all_say_that(0, "ReadMostly", &outcomes);
     });
 }
 
 #[test]
 fn what_spreads_to_a_replica() {
     on_every_route([2, 3], |job| {
-        let told = run(job, |world| {
+        let outcomes = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = by_itself(|| s.read_mostly_with(UnluckyToHear))?;
             loop {
@@ -183,8 +184,8 @@ fn what_spreads_to_a_replica() {
                 std::thread::yield_now();
             }
         });
-        all_say_that(1, "ReadMostly", &told);
-        told.all_cite(&["s.read_mostly_with(UnluckyToHear)"]);
+        all_say_that(1, "ReadMostly", &outcomes);
+        outcomes.all_cite(&["s.read_mostly_with(UnluckyToHear)"]);
     });
 }
 
@@ -192,7 +193,7 @@ fn what_spreads_to_a_replica() {
 fn amid_a_call_the_panic_goes_on_from_there() {
     on_every_route([2, 3], |job| {
         for culprit in [0, 1] {
-            let told = run(job, |world| {
+            let outcomes = run(job, |world| {
                 let s = GScalar::new(world, 0, 5u64)?;
                 let scope = s.read_mostly_with(Unlucky)?;
                 if world.rank() == culprit {
@@ -203,7 +204,7 @@ fn amid_a_call_the_panic_goes_on_from_there() {
                     std::thread::yield_now();
                 }
             });
-            all_say_that(culprit, "ReadMostly", &told);
+            all_say_that(culprit, "ReadMostly", &outcomes);
         }
     });
 }

@@ -35,11 +35,11 @@ fn different_behaviours() {
     at_each_home([2, 3], |job, home| {
         for (at, (usual, first)) in KINDS.iter().enumerate() {
             for (odd, second) in &KINDS[at + 1..] {
-                let told = job.run(|world| {
+                let outcomes = job.run(|world| {
                     let mut s = GScalar::new(world, home, 0u64)?;
                     if world.rank() == CULPRIT { odd(&mut s) } else { usual(&mut s) }
                 });
-                told.all_say(&["ranks disagree", first, second, "rank 1 opened"]);
+                outcomes.all_say(&["ranks disagree", first, second, "rank 1 opened"]);
             }
         }
     });
@@ -49,7 +49,7 @@ fn different_behaviours() {
 fn a_scope_that_one_rank_does_not_open() {
     at_each_home([2, 3], |job, home| {
         for (step, text) in KINDS {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut s = GScalar::new(world, home, 0u64)?;
                 if world.rank() != CULPRIT {
                     step(&mut s)?;
@@ -58,8 +58,8 @@ fn a_scope_that_one_rank_does_not_open() {
             });
             // A rank that waits for the other rank names that. A rank that need not wait gets the scope of the other
             // rank.
-            for rank in 0..told.ranks.len() {
-                let said = told.text(rank);
+            for rank in 0..outcomes.ranks.len() {
+                let said = outcomes.text(rank);
                 let kind = text.split(' ').nth(2).expect("a name");
                 assert!(said.contains(kind) || said.contains("waits for the end of a scope"), "{said}");
             }
@@ -103,7 +103,7 @@ fn panics_poison_on_every_rank() {
     ];
     at_each_home([2, 3], |job, home| {
         for (name, open) in kinds {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut s = GScalar::new(world, home, 5u64)?;
                 if world.rank() == CULPRIT {
                     assert!(catch_unwind(AssertUnwindSafe(|| open(&mut s))).is_err());
@@ -126,7 +126,7 @@ fn panics_poison_on_every_rank() {
                 said.map_or(Ok(()), Err)
             });
             let words = format!("rank 1 panicked inside the {name} that it opened at");
-            told.all_say(&["the GScalar<u64> on rank", "is poisoned", &words]);
+            outcomes.all_say(&["the GScalar<u64> on rank", "is poisoned", &words]);
         }
     });
 }
@@ -134,7 +134,7 @@ fn panics_poison_on_every_rank() {
 #[test]
 fn who_looks_at_a_replica_is_told_of_a_panic() {
     at_each_home([2, 3], |job, home| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let s = GScalar::new(world, home, 5u64)?;
             let caught = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
                 let scope = s.read_mostly()?;
@@ -148,11 +148,11 @@ fn who_looks_at_a_replica_is_told_of_a_panic() {
                 }
             }));
             match caught {
-                Ok(told) => told,
+                Ok(outcomes) => outcomes,
                 Err(_) => s.get().map(drop),
             }
         });
-        told.all_say(&["is poisoned", "rank 1 panicked inside the ReadMostly"]).all_cite(&["s.read_mostly()"]);
+        outcomes.all_say(&["is poisoned", "rank 1 panicked inside the ReadMostly"]).all_cite(&["s.read_mostly()"]);
     });
 }
 
@@ -179,14 +179,14 @@ fn forgotten_guards() {
             // A second ReadCache works next to a forgotten ReadCache.
             let finds_it = if name == "ReadCache" { &uses[1..] } else { &uses[..] };
             for next_use in finds_it {
-                let told = job.run(|world| {
+                let outcomes = job.run(|world| {
                     let mut s = GScalar::new(world, home, 5u64)?;
                     // All ranks have the scalar before one of them gets the error.
                     world.barrier()?;
                     guarded(&mut s, world.rank() == CULPRIT)?;
                     next_use(&mut s)
                 });
-                told.all_say(&[&format!("rank 1 has not closed the {name} of the GScalar<u64> on rank {home}")]);
+                outcomes.all_say(&[&format!("rank 1 has not closed the {name} of the GScalar<u64> on rank {home}")]);
             }
         }
     });
@@ -196,12 +196,12 @@ fn forgotten_guards() {
 fn a_forgotten_guard_at_a_barrier() {
     at_each_home([2, 3], |job, home| {
         for (name, guarded) in GUARDS.into_iter().filter(|(name, _)| *name != "ReadCache") {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut s = GScalar::new(world, home, 5u64)?;
                 guarded(&mut s, world.rank() == CULPRIT)?;
                 world.barrier()
             });
-            told.all_say(&[&format!("rank 1 has not closed the {name} of the GScalar<u64>")]);
+            outcomes.all_say(&[&format!("rank 1 has not closed the {name} of the GScalar<u64>")]);
         }
     });
 }
@@ -212,13 +212,13 @@ fn a_forgotten_guard_at_the_end_of_run() {
     at_each_home([2, 3], |job, home| {
         for (name, guarded) in GUARDS {
             for (by_all, keep) in [(false, false), (false, true), (true, false), (true, true)] {
-                let told = job.run_freely(|world| {
+                let outcomes = job.run_freely(|world| {
                     let mut s = GScalar::new(world, home, 5u64)?;
                     guarded(&mut s, by_all || world.rank() == CULPRIT)?;
                     end(s, keep);
                     Ok(())
                 });
-                let said = told.run.expect_err("run fails").to_string();
+                let said = outcomes.run.expect_err("run fails").to_string();
                 let who = if by_all { "" } else { "rank 1 " };
                 assert!(said.contains(&format!("{who}has not closed the {name} of the GScalar<u64>")), "{said}");
             }
@@ -229,7 +229,7 @@ fn a_forgotten_guard_at_the_end_of_run() {
 #[test]
 fn a_collective_scope_inside_a_read_mostly() {
     at_each_home([2], |job, home| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let s = GScalar::new(world, home, 5u64)?;
             let outer = s.read_mostly()?;
             let inner = s.read_cache().map(drop);
@@ -237,7 +237,7 @@ fn a_collective_scope_inside_a_read_mostly() {
             inner
         });
         // Either rank may get the error first.
-        told.all_say(&["has not closed the ReadMostly of the GScalar<u64>"]).all_cite(&["let outer"]);
+        outcomes.all_say(&["has not closed the ReadMostly of the GScalar<u64>"]).all_cite(&["let outer"]);
     });
 }
 
@@ -245,7 +245,7 @@ fn a_collective_scope_inside_a_read_mostly() {
 fn a_rank_that_has_left() {
     at_each_home([2, 3], |job, home| {
         for (step, _) in KINDS {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let mut s = GScalar::new(world, home, 5u64)?;
                 if world.rank() == CULPRIT {
                     // The scalar is kept until the end, so that its drop reports nothing.
@@ -254,7 +254,7 @@ fn a_rank_that_has_left() {
                 }
                 step(&mut s)
             });
-            let said = told.run.expect_err("run fails").to_string();
+            let said = outcomes.run.expect_err("run fails").to_string();
             assert!(said.contains("has left `run`"), "{said}");
         }
     });
@@ -264,7 +264,7 @@ fn a_rank_that_has_left() {
 #[test]
 fn a_scope_that_is_open_around_a_barrier_while_another_rank_waits_for_its_end() {
     on_every_route([3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut s = GScalar::new(world, 0, 0)?;
             let scope = s.release_c()?; // around the barrier of rank 1
             match world.rank().index() {
@@ -275,7 +275,8 @@ fn a_scope_that_is_open_around_a_barrier_while_another_rank_waits_for_its_end() 
             drop(scope);
             world.barrier()
         });
-        told.all_say(&["rank 1 has not closed the ReleaseC of the GScalar<i32>"])
+        outcomes
+            .all_say(&["rank 1 has not closed the ReleaseC of the GScalar<i32>"])
             .all_cite(&["let scope = s.release_c()?; // around the barrier"]);
     });
 }

@@ -20,7 +20,7 @@ fn different_ranges() {
     ];
     on_every_route([2, 3], |job| {
         for (behaviour, open) in opens {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 if world.rank() == ODD {
                     open(v.slice_mut(2..7))?;
@@ -29,11 +29,12 @@ fn different_ranges() {
                 }
                 world.barrier()
             });
-            told.all_say(&[
-                "ranks disagree",
-                &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>"),
-            ])
-            .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
+            outcomes
+                .all_say(&[
+                    "ranks disagree",
+                    &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>"),
+                ])
+                .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
         }
     });
 }
@@ -41,11 +42,12 @@ fn different_ranges() {
 #[test]
 fn a_part_and_the_whole() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD { v.slice(1..).read_cache()?.finish() } else { v.read_cache()?.finish() }
         });
-        told.all_say(&["ranks disagree", "opened a ReadCache of the GVector<i32> of 10"])
+        outcomes
+            .all_say(&["ranks disagree", "opened a ReadCache of the GVector<i32> of 10"])
             .all_say(&["rank 1 opened a ReadCache of elements 1..10 of the GVector<i32> of 10"])
             .all_cite(&["v.slice(1..).read_cache()", "v.read_cache()"]);
     });
@@ -55,7 +57,7 @@ fn a_part_and_the_whole() {
 #[test]
 fn a_forgotten_guard_of_a_part() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let (mut left, mut right) = v.split_at_mut(8);
             if world.rank() == ODD {
@@ -70,7 +72,8 @@ fn a_forgotten_guard_of_a_part() {
             assert_eq!(v.at(9)?, 7);
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 has not closed the OwnerComputes of the GVector<i32> of 10 elements"])
+        outcomes
+            .all_say(&["rank 1 has not closed the OwnerComputes of the GVector<i32> of 10 elements"])
             .all_cite(&["left.slice_mut(..).owner_computes_mut()"]);
     });
 }
@@ -79,7 +82,7 @@ fn a_forgotten_guard_of_a_part() {
 fn a_panic_beside_another_scope() {
     struct Quiet;
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let (mut left, mut right) = v.split_at_mut(5);
             let writes = right.slice_mut(..).release_c()?;
@@ -94,7 +97,7 @@ fn a_panic_beside_another_scope() {
             drop(writes);
             v.read_cache().map(drop)
         });
-        told.all_say(&["is poisoned: rank 1 panicked inside the OwnerComputes"]);
+        outcomes.all_say(&["is poisoned: rank 1 panicked inside the OwnerComputes"]);
     });
 }
 
@@ -102,7 +105,7 @@ fn a_panic_beside_another_scope() {
 #[test]
 fn scopes_in_different_orders() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let (mut left, mut right) = v.split_at_mut(5);
             let writes = left.slice_mut(..).release_c()?;
@@ -115,7 +118,8 @@ fn scopes_in_different_orders() {
                 right.slice_mut(..).release_c()?.finish()
             }
         });
-        told.all_say(&["ranks disagree: rank 0 waits for the end", "but rank 1 opened a ReleaseC of elements 5..10"])
+        outcomes
+            .all_say(&["ranks disagree: rank 0 waits for the end", "but rank 1 opened a ReleaseC of elements 5..10"])
             .all_cite(&["left.slice_mut(..).release_c()", "right.slice_mut(..).release_c()?.finish()?;"]);
     });
 }
@@ -128,7 +132,7 @@ fn panic_of<R>(action: impl FnOnce() -> R) -> String {
 #[test]
 fn an_index_outside_of_a_part() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut m = GVector::<i32>::new(world, MatrixDim::new(6, 5))?;
             let cache = m.rows(1..4).read_cache()?;
             let words = [
@@ -164,6 +168,6 @@ fn an_index_outside_of_a_part() {
             assert!(text.contains("element 31 is outside 0..30, the elements that are split"), "{text}");
             m.read_cache()?.finish()
         });
-        told.run.expect("the scopes ended well");
+        outcomes.run.expect("the scopes ended well");
     });
 }

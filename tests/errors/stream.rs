@@ -19,7 +19,7 @@ fn sum(v: &GVector<u64>) -> Result<u64> {
 #[test]
 fn another_behaviour() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == ODD {
                 let scope = v.release_c()?;
@@ -28,7 +28,8 @@ fn another_behaviour() {
                 sum(&v).map(drop)
             }
         });
-        told.all_say(&["ranks disagree", "opened a ReadCache", "rank 1 opened a ReleaseC"])
+        outcomes
+            .all_say(&["ranks disagree", "opened a ReadCache", "rank 1 opened a ReleaseC"])
             .all_cite(&["v.read_cache_blocks()?", "v.release_c()"]);
     });
 }
@@ -36,7 +37,7 @@ fn another_behaviour() {
 #[test]
 fn an_early_end_hides_no_disagreement() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == ODD {
                 let _ = v.release_c().and_then(|scope| scope.finish());
@@ -46,14 +47,14 @@ fn an_early_end_hides_no_disagreement() {
             }
             v.fill(1)
         });
-        told.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"]);
+        outcomes.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"]);
     });
 }
 
 #[test]
 fn a_panic_between_two_pieces() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == ODD {
                 let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -69,7 +70,8 @@ fn a_panic_between_two_pieces() {
             let _ = world.barrier();
             v.fill(1)
         });
-        told.all_say(&["is poisoned: rank 1 panicked inside the streaming ReadCache that it opened at"])
+        outcomes
+            .all_say(&["is poisoned: rank 1 panicked inside the streaming ReadCache that it opened at"])
             .all_cite(&["let stream = v.read_cache_blocks().unwrap()"]);
     });
 }
@@ -77,7 +79,7 @@ fn a_panic_between_two_pieces() {
 #[test]
 fn a_rank_that_never_comes() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == ODD {
                 // The rank still serves its block, and never opens the scope.
@@ -86,9 +88,9 @@ fn a_rank_that_never_comes() {
             }
             sum(&v).map(drop)
         });
-        assert!(told.run.is_err(), "{told:?}");
+        assert!(outcomes.run.is_err(), "{outcomes:?}");
         for rank in (0..job.ranks).filter(|rank| *rank != ODD) {
-            told.says(rank, &["rank 1 has left `run` already", "opens a ReadCache"]);
+            outcomes.says(rank, &["rank 1 has left `run` already", "opens a ReadCache"]);
         }
     });
 }
@@ -96,7 +98,7 @@ fn a_rank_that_never_comes() {
 #[test]
 fn a_forgotten_one() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             let stream = v.read_cache_blocks()?;
             // No rank gets the error before all ranks have opened the scope. Afterwards it may arrive before or after
@@ -110,7 +112,8 @@ fn a_forgotten_one() {
             }
             v.fill(1)
         });
-        told.all_say(&["rank 1 has not closed the streaming ReadCache of the GVector<u64> of 100000"])
+        outcomes
+            .all_say(&["rank 1 has not closed the streaming ReadCache of the GVector<u64> of 100000"])
             .all_cite(&["let stream = v.read_cache_blocks()?"]);
     });
 }
@@ -118,7 +121,7 @@ fn a_forgotten_one() {
 #[test]
 fn a_rank_that_never_comes_while_others_stream_in_a_barrier() {
     on_every_route([3, 4], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == job.ranks - 1 {
                 v.read_cache()?.finish()?;
@@ -127,6 +130,6 @@ fn a_rank_that_never_comes_while_others_stream_in_a_barrier() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree"]);
+        outcomes.all_say(&["ranks disagree"]);
     });
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 fn a_circle_through_lent_blocks() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let (me, size) = (world.rank().index(), world.size());
             let mut mine = GVector::<i32>::new(world, 12)?;
             let mut theirs = GVector::<i32>::new(world, 12)?;
@@ -26,7 +26,8 @@ fn a_circle_through_lent_blocks() {
             asked?;
             world.barrier()
         });
-        told.all_say(&["ranks wait for each other and none can go on"])
+        outcomes
+            .all_say(&["ranks wait for each other and none can go on"])
             .all_say(&["rank 0 waits for the answer to `at` on", "rank 1 waits for the answer to `at` on"])
             .all_say(&["held back by the OwnerComputes that rank 1 opened at"])
             .all_say(&["held back by the OwnerComputes that rank 0 opened at"])
@@ -39,7 +40,7 @@ fn a_circle_through_lent_blocks() {
 fn a_guard_that_holds_a_rank_back_from_a_scope() {
     on_every_route([2], |job| {
         let order = Order::default();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut lent = GVector::<i32>::on(world, 0, 10)?;
             let mut all = GVector::<i32>::new(world, 10)?;
             if world.rank() == 0 {
@@ -55,7 +56,8 @@ fn a_guard_that_holds_a_rank_back_from_a_scope() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks wait for each other", "held back by the OwnerComputes that rank 0 opened at"])
+        outcomes
+            .all_say(&["ranks wait for each other", "held back by the OwnerComputes that rank 0 opened at"])
             .all_cite(&["let mut held", "lent.at(0)", "all.at(9)"]);
     });
 }
@@ -64,7 +66,7 @@ fn a_guard_that_holds_a_rank_back_from_a_scope() {
 fn a_circle_of_a_held_back_put_and_a_barrier() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 12)?;
             if world.rank() == 1 {
                 let seen = v.owner_computes()?;
@@ -79,14 +81,14 @@ fn a_circle_of_a_held_back_put_and_a_barrier() {
             world.barrier()
         });
         // The guard is open, not forgotten. The error's words are true in both cases.
-        told.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let seen = v.owner_computes()"]);
+        outcomes.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let seen = v.owner_computes()"]);
     });
 }
 
 #[test]
 fn a_circle_of_different_collectives() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let v = GVector::<i32>::new(world, 12)?;
             let w = GVector::<i32>::new(world, 12)?;
             if world.rank().index() == 0 {
@@ -97,19 +99,19 @@ fn a_circle_of_different_collectives() {
                 v.read_cache().map(drop)
             }
         });
-        told.all_say(&["ranks disagree", "rank 0 opens a ReadCache"]);
+        outcomes.all_say(&["ranks disagree", "rank 0 opens a ReadCache"]);
     });
 }
 
 #[test]
 fn a_rank_that_has_left_while_others_wait_in_a_barrier() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run_freely(|world| if world.rank() == 1 { Ok(()) } else { world.barrier() });
-        let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
+        let outcomes = job.run_freely(|world| if world.rank() == 1 { Ok(()) } else { world.barrier() });
+        let run = outcomes.run.as_ref().expect_err("rank 1 has left").to_string();
         let words = ["is in a barrier at", "but rank 1 has left `run` already"];
         assert!(words.iter().all(|word| run.contains(word)), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-            told.says(rank, &words);
+            outcomes.says(rank, &words);
         }
     });
 }
@@ -117,7 +119,7 @@ fn a_rank_that_has_left_while_others_wait_in_a_barrier() {
 #[test]
 fn a_rank_that_has_left_while_others_open_a_read_cache() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == 1 {
                 // The rank still serves its block, and never opens the scope.
@@ -127,16 +129,16 @@ fn a_rank_that_has_left_while_others_open_a_read_cache() {
             v.read_cache().map(drop)
         });
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-            told.says(rank, &["rank 1 has left `run`", "opens a ReadCache of the GVector<i32>"]);
+            outcomes.says(rank, &["rank 1 has left `run`", "opens a ReadCache of the GVector<i32>"]);
         }
-        assert!(told.run.is_err());
+        assert!(outcomes.run.is_err());
     });
 }
 
 #[test]
 fn a_rank_that_has_left_and_holds_back_a_put() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == 1 {
                 std::mem::forget(v);
@@ -146,10 +148,10 @@ fn a_rank_that_has_left_and_holds_back_a_put() {
             drop(v.release_c()?);
             v.put(v.range_of(1).start, 7)
         });
-        let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
+        let run = outcomes.run.as_ref().expect_err("rank 1 has left").to_string();
         assert!(run.contains("rank 1 has left `run`"), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-            told.says(rank, &["rank 1 has left `run`", "waits for the answer to `put` on"]);
+            outcomes.says(rank, &["rank 1 has left `run`", "waits for the answer to `put` on"]);
         }
     });
 }
@@ -160,7 +162,7 @@ fn a_wait_longer_than_the_limit() {
     on_every_route([2, 3], |job| {
         // The limit of the first wait counts: a rank that waits later gets its error.
         let (order, begun) = (Order::new(), Instant::now());
-        let told = job.limit(LIMIT).run(|world| {
+        let outcomes = job.limit(LIMIT).run(|world| {
             if world.rank() == 1 {
                 // The rank computes, and gets the error in its next call.
                 order.wait_for(world.size() - 1);
@@ -173,7 +175,8 @@ fn a_wait_longer_than_the_limit() {
             order.advance();
             outcome
         });
-        told.all_say(&["is in a barrier at", "has waited for 400ms, longer than AURORA_TIMEOUT allows"])
+        outcomes
+            .all_say(&["is in a barrier at", "has waited for 400ms, longer than AURORA_TIMEOUT allows"])
             .all_say(&["missing: rank"])
             .all_cite(&["world.barrier()"]);
     });
@@ -182,7 +185,7 @@ fn a_wait_longer_than_the_limit() {
 #[test]
 fn a_circle_through_the_room_for_own_writes() {
     on_every_route([2], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 300_000)?;
             let first = v.release_c()?;
             if world.rank() == 1 {
@@ -196,7 +199,8 @@ fn a_circle_through_the_room_for_own_writes() {
             drop(second);
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 0 waits in a ReleaseC for room to write to", "rank 1 is in a barrier"])
+        outcomes
+            .all_say(&["ranks disagree", "rank 0 waits in a ReleaseC for room to write to", "rank 1 is in a barrier"])
             .all_cite(&["world.barrier()?; // inside the scope"]);
     });
 }

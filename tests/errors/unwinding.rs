@@ -1,6 +1,6 @@
 //! Objects that are dropped while an operation panics: inside a call of the same rank, where no other call is possible.
 
-use crate::provoke::{Job, Told, on_every_route};
+use crate::provoke::{Job, Outcomes, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::any::Any;
@@ -74,23 +74,23 @@ fn vector(world: &World) -> Result<Box<GVector<u64>>> {
 }
 
 /// Checks that the operation has panicked, and all ranks get the error.
-fn is_poisoned(job: Job, told: &Told) {
-    assert!(told.ranks[0].as_ref().is_some_and(Result::is_ok), "{job:?}: {told:?}");
-    for told in &told.ranks[1..] {
-        assert!(matches!(told, Some(Err(Error::Poisoned { .. }))), "{job:?}: {told:?}");
+fn is_poisoned(job: Job, outcomes: &Outcomes) {
+    assert!(outcomes.ranks[0].as_ref().is_some_and(Result::is_ok), "{job:?}: {outcomes:?}");
+    for outcome in &outcomes.ranks[1..] {
+        assert!(matches!(outcome, Some(Err(Error::Poisoned { .. }))), "{job:?}: {outcome:?}");
     }
-    let text = told.run.as_ref().expect_err("half a phase is not silent").to_string();
+    let text = outcomes.run.as_ref().expect_err("half a phase is not silent").to_string();
     assert!(text.contains("is poisoned: rank 0 panicked"), "{job:?}: {text}");
 }
 
 #[test]
 fn an_operation_that_owns_a_vector_and_is_refused_its_use() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             assert_eq!(apply(world, |world| Ok(vector(world)?), Asks)?, world.is_root());
             Ok(())
         });
-        is_poisoned(job, &told);
+        is_poisoned(job, &outcomes);
     });
 }
 
@@ -131,8 +131,8 @@ fn an_operation_that_owns_anything_and_panics() {
     ];
     on_every_route([1, 2, 3], |job| {
         for keep in kinds {
-            let told = job.run_freely(|world| apply(world, keep, Panics).map(drop));
-            assert!(told.run.is_err(), "{job:?}: {told:?}");
+            let outcomes = job.run_freely(|world| apply(world, keep, Panics).map(drop));
+            assert!(outcomes.run.is_err(), "{job:?}: {outcomes:?}");
         }
     });
 }
@@ -140,11 +140,11 @@ fn an_operation_that_owns_anything_and_panics() {
 #[test]
 fn an_operation_that_drops_a_vector_and_goes_on() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             assert!(!apply(world, |world| Ok(vector(world)?), Drops)?);
             world.barrier()
         });
-        told.run.expect("a vector may be dropped anywhere");
+        outcomes.run.expect("a vector may be dropped anywhere");
     });
 }
 
@@ -170,7 +170,7 @@ impl Drop for Cleans<'_> {
 #[test]
 fn an_operation_that_panics_amid_another_panic() {
     on_every_route([1], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 9)?;
             let mut s = GScalar::new(world, 0, 0u64)?;
             v.release_c_with(Panics)?.finish()?;
@@ -183,6 +183,6 @@ fn an_operation_that_panics_amid_another_panic() {
             assert!(matches!(v.at(0), Err(Error::Poisoned { .. })));
             Ok(())
         });
-        told.run.expect("the program has been told");
+        outcomes.run.expect("the program has been told");
     });
 }

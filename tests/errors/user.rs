@@ -35,13 +35,13 @@ fn milk() -> std::result::Result<(), Spoilt> {
 fn it_comes_back_from_run_with_its_source() {
     on_every_route([1, 2, 3], |job| {
         for failing in 0..job.ranks {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 if world.rank() == failing {
                     return Err(Error::user(spoilt()));
                 }
                 world.barrier()
             });
-            let error = told.run.as_ref().expect_err("spoilt");
+            let error = outcomes.run.as_ref().expect_err("spoilt");
             let Error::User { message, source: Some(source), .. } = error else {
                 panic!("{error:?}");
             };
@@ -52,7 +52,7 @@ fn it_comes_back_from_run_with_its_source() {
             assert!(cited(&error.to_string()).iter().any(|line| line.contains("Error::user(spoilt())")));
             for rank in (0..job.ranks).filter(|rank| *rank != failing) {
                 let words = format!("rank {failing} failed: the milk is spoilt");
-                told.says(rank, &[&words, "tests/errors/user.rs:"]);
+                outcomes.says(rank, &[&words, "tests/errors/user.rs:"]);
             }
         }
     });
@@ -61,18 +61,18 @@ fn it_comes_back_from_run_with_its_source() {
 #[test]
 fn the_line_is_the_programs_or_none() {
     on_every_route([1, 2], |job| {
-        let told = job.run_freely(|world| match world.is_root() {
+        let outcomes = job.run_freely(|world| match world.is_root() {
             true => milk().map_err(|error| Error::user(error)),
             false => world.barrier(),
         });
-        let text = told.run.expect_err("spoilt").to_string();
+        let text = outcomes.run.expect_err("spoilt").to_string();
         assert!(cited(&text).iter().any(|line| line.contains("milk().map_err(|error|")), "{text}");
         // The standard library calls the conversion.
-        let told = job.run_freely(|world| match world.is_root() {
+        let outcomes = job.run_freely(|world| match world.is_root() {
             true => milk().map_err(Error::user),
             false => world.barrier(),
         });
-        let text = told.run.expect_err("spoilt").to_string();
+        let text = outcomes.run.expect_err("spoilt").to_string();
         assert_eq!(text, "the milk is spoilt");
     });
 }
@@ -82,14 +82,14 @@ fn what_the_others_were_doing_does_not_matter() {
     // The failing rank drops its vector before the other ranks open their scope.
     on_every_route([2, 3], |job| {
         for _ in 0..10 {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let v = GVector::<i32>::new(world, 10)?;
                 if world.rank() == 1 {
                     return Err(Error::user(spoilt()));
                 }
                 v.read_cache().map(drop)
             });
-            let text = told.run.expect_err("spoilt").to_string();
+            let text = outcomes.run.expect_err("spoilt").to_string();
             assert!(text.contains("the milk is spoilt"), "{text}");
         }
     });
@@ -98,16 +98,16 @@ fn what_the_others_were_doing_does_not_matter() {
 #[test]
 fn question_marks_note_their_line() {
     on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             if world.rank() == 1 {
                 std::fs::read("/no/such/file")?;
             }
             world.barrier()
         });
-        let text = told.run.as_ref().expect_err("no file").to_string();
+        let text = outcomes.run.as_ref().expect_err("no file").to_string();
         assert!(text.contains("No such file"), "{text}");
         assert!(cited(&text).iter().any(|line| line.contains("std::fs::read")), "{text}");
-        told.says(0, &["rank 1 failed: No such file"]);
+        outcomes.says(0, &["rank 1 failed: No such file"]);
     });
 }
 
@@ -115,17 +115,17 @@ fn question_marks_note_their_line() {
 fn a_panic_on_one_rank_ends_all() {
     on_every_route([1, 2, 3], |job| {
         for failing in 0..job.ranks {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let v = GVector::<i32>::new(world, 10)?;
                 assert!(world.rank() != failing, "no more cheese");
                 v.read_cache().map(drop)
             });
-            let text = told.run.as_ref().expect_err("a panic").to_string();
+            let text = outcomes.run.as_ref().expect_err("a panic").to_string();
             let words = format!("rank {failing} failed: panicked: no more cheese");
             assert!(text.contains(&words), "{text}");
             assert!(cited(&text).iter().any(|line| line.contains("no more cheese")), "{text}");
             for rank in (0..job.ranks).filter(|rank| *rank != failing) {
-                told.says(rank, &[&words]);
+                outcomes.says(rank, &[&words]);
             }
         }
     });
@@ -134,7 +134,7 @@ fn a_panic_on_one_rank_ends_all() {
 #[test]
 fn the_error_of_a_failing_drop_comes_back_from_run() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == 1 {
                 let mut released = v.release_c()?;
@@ -147,7 +147,7 @@ fn the_error_of_a_failing_drop_comes_back_from_run() {
             let _ = v.read_cache();
             Ok(())
         });
-        let text = told.run.expect_err("the drop has failed").to_string();
+        let text = outcomes.run.expect_err("the drop has failed").to_string();
         assert!(text.contains("ranks disagree") && text.contains("opened a ReleaseC"), "{text}");
     });
 }
@@ -165,7 +165,7 @@ impl Op<i32> for Stumbles {
 fn an_operation_that_panics_at_the_owner() {
     on_every_route([1, 2, 3], |job| {
         for unlucky in 0..job.ranks {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 let mut scope = v.release_c_with(Stumbles)?;
                 scope.update(0, if world.rank() == unlucky { 13 } else { 1 })?;
@@ -173,7 +173,7 @@ fn an_operation_that_panics_at_the_owner() {
                 world.barrier()?;
                 v.at(0).map(drop)
             });
-            let error = told.run.as_ref().expect_err("a panic");
+            let error = outcomes.run.as_ref().expect_err("a panic");
             let text = error.to_string();
             if unlucky == 0 {
                 // The panic is inside the rank's own call.
@@ -191,7 +191,7 @@ fn an_operation_that_panics_at_the_owner() {
 #[test]
 fn an_operation_that_panics_at_the_owner_who_has_opened_nothing() {
     on_every_route([2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             v.release_c_with(Stumbles)?.finish()?;
             world.barrier()?;
@@ -205,8 +205,8 @@ fn an_operation_that_panics_at_the_owner_who_has_opened_nothing() {
             world.barrier().and(alone)
         });
         let words = "is poisoned: rank 0 panicked in an operation of another rank's ReleaseC alone";
-        told.says(1, &[words]);
-        let error = told.run.as_ref().expect_err("poisoned").to_string();
+        outcomes.says(1, &[words]);
+        let error = outcomes.run.as_ref().expect_err("poisoned").to_string();
         assert!(error.contains(words), "{error}");
     });
 }

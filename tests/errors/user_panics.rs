@@ -53,7 +53,7 @@ fn an_answer_that_panics_poisons_the_map() {
     ];
     on_every_route([1, 2, 3], |job| {
         for (name, next_use) in uses {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let mut map = Map::new(world)?;
                 let last = world.size() - 1;
                 let mut keys = (0..).map(Touchy);
@@ -78,7 +78,7 @@ fn an_answer_that_panics_poisons_the_map() {
                 }
                 map.get(&Touchy(3)).map(drop)
             });
-            told.all_say(&["the GMap<Touchy, Touchy>", "is poisoned: rank 0 panicked"]);
+            outcomes.all_say(&["the GMap<Touchy, Touchy>", "is poisoned: rank 0 panicked"]);
         }
     });
 }
@@ -95,7 +95,7 @@ fn an_answer_that_panics_poisons_the_scalar() {
     ];
     on_every_route([1, 2, 3], |job| {
         for (name, next_use) in uses {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let scalar = GScalar::new(world, world.size() - 1, Touchy(1))?;
                 if world.is_root() {
                     assert!(armed(|| next_use(&scalar)), "{name}");
@@ -103,7 +103,7 @@ fn an_answer_that_panics_poisons_the_scalar() {
                 world.barrier()?;
                 scalar.get().map(drop)
             });
-            told.all_say(&["the GScalar<Touchy>", "is poisoned: rank 0 panicked"]);
+            outcomes.all_say(&["the GScalar<Touchy>", "is poisoned: rank 0 panicked"]);
         }
     });
 }
@@ -116,7 +116,7 @@ fn a_construction_that_panics_and_is_tried_again() {
     const LENGTHS: [usize; 2] = [100, 3 << 20];
     on_every_route([2, 3], |job| {
         for len in LENGTHS {
-            let told = job.run(|world| {
+            let outcomes = job.run(|world| {
                 let make = |fails: bool| {
                     GVector::<u64>::from_fn(world, len, |index| match fails {
                         true => panic_any(Quiet),
@@ -130,7 +130,7 @@ fn a_construction_that_panics_and_is_tried_again() {
                 world.barrier()?;
                 vector.gather_to(0).map(drop)
             });
-            told.all_say(&["ranks disagree", "construction of a GVector<u64>"]);
+            outcomes.all_say(&["ranks disagree", "construction of a GVector<u64>"]);
         }
     });
 }
@@ -139,7 +139,7 @@ fn a_construction_that_panics_and_is_tried_again() {
 #[test]
 fn a_replica_that_cannot_be_read_while_others_set_it() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let scalar = GScalar::new(world, world.size() - 1, Slow(1))?;
             let mostly = scalar.read_mostly()?;
             // All ranks have opened the scope before one of them poisons the scalar.
@@ -152,7 +152,7 @@ fn a_replica_that_cannot_be_read_while_others_set_it() {
             world.barrier()?;
             mostly.get().map(drop)
         });
-        told.all_say(&["the GScalar<Slow>", "is poisoned: rank 0 panicked inside the ReadMostly"]);
+        outcomes.all_say(&["the GScalar<Slow>", "is poisoned: rank 0 panicked inside the ReadMostly"]);
     });
 }
 

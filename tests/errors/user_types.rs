@@ -32,7 +32,7 @@ where
     Q: Hash + Eq + Serialize + ?Sized,
 {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut map = GMap::<K, u64>::new(world)?;
             let all: HashMap<K, u64> = (0..64).map(|n| (make(n), u64::from(n))).collect();
             if world.is_root() {
@@ -55,7 +55,7 @@ where
             assert_eq!(map.global_len()?, all.len());
             world.barrier()
         });
-        told.run.unwrap();
+        outcomes.run.unwrap();
     });
 }
 
@@ -171,7 +171,7 @@ impl ToOwned for Word {
 #[test]
 fn an_owned_form_with_another_hash() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut map = GMap::<Sentence, u64>::new(world)?;
             let mut scope = map.release_c_with(Sum)?;
             for word in &WORDS {
@@ -182,7 +182,7 @@ fn an_owned_form_with_another_hash() {
             assert!(map.is_globally_empty()?);
             world.barrier()
         });
-        told.run.unwrap();
+        outcomes.run.unwrap();
     });
 }
 
@@ -194,7 +194,7 @@ struct Halved(u64, #[serde(skip)] u64);
 fn a_key_that_arrives_as_another() {
     on_every_route([2, 3], |job| {
         // The culprit owns both the key and the key that arrives.
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut map = GMap::<Halved, u64>::new(world)?;
             let theirs = |map: &GMap<Halved, u64>| {
                 let keys = (0..).map(|n| [Halved(n, 1), Halved(n, 0)]);
@@ -215,7 +215,7 @@ fn a_key_that_arrives_as_another() {
             ended?;
             map.get(&Halved(0, 0)).map(drop)
         });
-        told.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
+        outcomes.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
     });
 }
 
@@ -232,7 +232,7 @@ impl Hash for Shallow {
 #[test]
 fn a_key_that_arrives_as_another_of_its_hash() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut map = GMap::<Shallow, u64>::new(world)?;
             for n in 0..16 {
                 for (name, outcome) in looked_up(&mut map, &Shallow(n, 1)) {
@@ -251,10 +251,10 @@ fn a_key_that_arrives_as_another_of_its_hash() {
             assert!(matches!(collected, Err(Error::Value { .. })), "{collected:?}");
             world.barrier()
         });
-        told.run.unwrap();
+        outcomes.run.unwrap();
     });
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let outcomes = job.run(|world| {
             let mut map = GMap::<Shallow, u64>::new(world)?;
             let theirs = (0..).find(|n| map.owner(&Shallow(*n, 1)) == CULPRIT).expect("every rank owns keys");
             let mut scope = map.release_c()?;
@@ -265,7 +265,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
             ended?;
             map.get(&Shallow(0, 0)).map(drop)
         });
-        told.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
+        outcomes.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
     });
 }
 
@@ -280,7 +280,7 @@ struct Skips {
 #[test]
 fn values_of_which_parts_are_skipped() {
     on_every_route([1, 2, 3], |job| {
-        let told = job.run_freely(|world| {
+        let outcomes = job.run_freely(|world| {
             let mut map = GMap::<u64, Skips>::new(world)?;
             let mut own = (0..).filter(|key| map.owner(key) == world.rank());
             let keys = [(); 2].map(|()| own.next().expect("every rank owns keys"));
@@ -304,7 +304,7 @@ fn values_of_which_parts_are_skipped() {
             assert_eq!(map.get_many(&all)?, vec![Some(whole); all.len()]);
             world.barrier()
         });
-        told.run.unwrap();
+        outcomes.run.unwrap();
     });
 }
 
@@ -406,12 +406,12 @@ fn is_named<T: Debug + Clone + Eq + Hash + Serialize + for<'d> Deserialize<'d> +
     ];
     on_every_route([1, 2, 3], |job| {
         for (action, next_use) in uses {
-            let told = job.run_freely(|world| next_use(world, value.clone()));
-            if job.ranks == 1 && told.run.is_ok() {
+            let outcomes = job.run_freely(|world| next_use(world, value.clone()));
+            if job.ranks == 1 && outcomes.run.is_ok() {
                 // A single rank sends nothing in `broadcast`, for example.
                 continue;
             }
-            let text = told.run.expect_err(action).to_string();
+            let text = outcomes.run.expect_err(action).to_string();
             let words = [name, "`Deserialize`", "`Serialize`"];
             assert!(words.iter().all(|word| text.contains(word)), "{action}: {text}");
             assert!(!text.contains("same build"), "{action}: {text}");
@@ -452,7 +452,7 @@ fn a_value_of_which_a_part_is_not_read() {
     ];
     on_every_route([1, 2, 3], |job| {
         for (name, next_use) in uses {
-            let told = job.run_freely(|world| {
+            let outcomes = job.run_freely(|world| {
                 let outcome = next_use(world);
                 let is_giver = world.rank().index() + 1 == world.size();
                 match outcome {
@@ -462,7 +462,7 @@ fn a_value_of_which_a_part_is_not_read() {
                 }
                 world.barrier()
             });
-            told.run.unwrap();
+            outcomes.run.unwrap();
         }
     });
 }

@@ -99,13 +99,13 @@ impl Display for Info {
 pub fn show(start: Start) -> ExitCode {
     let Start { config, circumstances, json, starter } = start;
     let outcome = config.run(|world| Ok(world.is_root().then(|| Info::of(world))));
-    let said = match outcome {
+    let printed = match outcome {
         Ok(Some(info)) if json => say(&line(&circumstances, &info)),
         Ok(Some(info)) => say(&info.to_string()),
         Ok(None) => Ok(()),
         Err(error) => return fail(&error, starter),
     };
-    said.err().unwrap_or(ExitCode::SUCCESS)
+    printed.err().unwrap_or(ExitCode::SUCCESS)
 }
 
 fn routes(routes: &[Route]) -> String {

@@ -33,7 +33,7 @@ use arguments::{
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
-use aurora_apps::report::circumstances::{Circumstances, Told};
+use aurora_apps::report::circumstances::{Circumstances, WithCircumstances};
 use aurora_apps::report::label::{Label, Labels};
 use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp, wordcount};
 use aurora_core::LaunchInfo;
@@ -270,8 +270,8 @@ where
 
 /// Returns a report as one JSON object, with its circumstances.
 fn line(circumstances: &Circumstances, report: &impl Serialize) -> String {
-    let told = Told { circumstances, report };
-    serde_json::to_string(&told).map_or_else(|error| error.to_string(), |json| json + "\n")
+    let report = WithCircumstances { circumstances, report };
+    serde_json::to_string(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
 }
 
 /// Waits, so that the rank that has a message can print it first: a launcher ends all ranks when the first rank has

@@ -29,8 +29,8 @@ pub fn write(arguments: &ReportArguments, starter: LaunchInfo) -> ExitCode {
     match try_write(arguments) {
         Ok(runs) => {
             let runs = crate::table::count(runs, "run");
-            let said = say(&format!("{}: {runs}\n", arguments.out.display()));
-            said.err().unwrap_or(ExitCode::SUCCESS)
+            let printed = say(&format!("{}: {runs}\n", arguments.out.display()));
+            printed.err().unwrap_or(ExitCode::SUCCESS)
         }
         Err(error) => {
             complain(error);

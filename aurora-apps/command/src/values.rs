@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_range_is_said_in_words() {
         assert_eq!(number::<u32>(1..=1024)("2000"), Err("a whole number from 1 to 1024".into()));
-        let told = number::<u32>(1..=u32::MAX.into())("x").unwrap_err();
-        assert!(told.starts_with("a whole number from 1 to 4294967295, also with K, M or G"), "{told}");
-        let told = number::<u64>(0..)("x").unwrap_err();
-        assert!(told.starts_with("a whole number from 0 on, also with"), "{told}");
+        let error = number::<u32>(1..=u32::MAX.into())("x").unwrap_err();
+        assert!(error.starts_with("a whole number from 1 to 4294967295, also with K, M or G"), "{error}");
+        let error = number::<u64>(0..)("x").unwrap_err();
+        assert!(error.starts_with("a whole number from 0 on, also with"), "{error}");
     }
 
     #[test]

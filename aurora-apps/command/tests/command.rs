@@ -291,12 +291,12 @@ fn a_rank_that_is_bound_to_a_core_is_on_the_same_machine() {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
     let core = allowed.trim().split([',', '-']).next().expect("a core");
-    let told = |words: &[&str]| -> Value {
+    let report = |words: &[&str]| -> Value {
         let output = Command::new(words[0]).args(&words[1..]).args(["info", "--ranks=1", "--json"]).output();
         serde_json::from_slice(&output.expect("it starts").stdout).expect("an object")
     };
     let (free, bound) =
-        (told(&[env!("CARGO_BIN_EXE_aurora")]), told(&["taskset", "-c", core, env!("CARGO_BIN_EXE_aurora")]));
+        (report(&[env!("CARGO_BIN_EXE_aurora")]), report(&["taskset", "-c", core, env!("CARGO_BIN_EXE_aurora")]));
     assert_eq!((&bound["machine"], &bound["cores"]), (&free["machine"], &free["cores"]));
     assert_eq!(bound["allowed_cores"], 1);
 }
@@ -408,7 +408,7 @@ fn results_that_cannot_be_written_are_exit_code_1() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
     let command = command.args(["mm2", "--size", "4", "--ranks", "1", "--reps", "1", "--json"]).stdout(full);
     let output = command.output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot be written to standard output"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("cannot be written to standard output"), "{errors}");
 }

@@ -89,7 +89,7 @@ fn table_2_is_recomputed_and_its_two_errors_are_found() {
 
 #[test]
 fn predictions_say_what_they_come_from() {
-    for (from, efficiency, seconds, said) in [
+    for (from, efficiency, seconds, verdict) in [
         ("77.8%", "77.8000", "5806.918", "given"),
         ("SH=4,CSNT=2", "77.7904", "5807.637", "SH=4,CSNT=2"),
         ("SH=6,CSNT=2", "80.1965", "5633.393", "SH=6,CSNT=2"),
@@ -97,7 +97,7 @@ fn predictions_say_what_they_come_from() {
     ] {
         let text = shown(TABLE_2, &["--predict", "SH=6,CSNT=2", "--from", from]);
         let words = line(&text, "SH=6,CSNT=2 ");
-        assert_eq!((words[0], words[2], words[5]), (efficiency, seconds, said), "{text}");
+        assert_eq!((words[0], words[2], words[5]), (efficiency, seconds, verdict), "{text}");
         assert_eq!(text.matches("SH=6,CSNT=2 ").count(), 1, "{text}");
     }
     let text = shown(TABLE_2, &["--predict", "SH=24", "--predict", "CSNT=3,SH=24"]);
@@ -201,10 +201,10 @@ fn arguments_that_do_not_fit_are_exit_code_2_and_say_what_does() {
         assert!(stderr(&output).contains(expected), "{options}: {}", stderr(&output));
     }
     let alone = "a seconds\n1 3\n";
-    let (code, said) = piped(alone, &["--predict", "a=2"]);
+    let (code, output) = piped(alone, &["--predict", "a=2"]);
     assert!(
-        code == Some(2) && said.contains("no other run has more than one processor") && said.contains("85%"),
-        "{said}"
+        code == Some(2) && output.contains("no other run has more than one processor") && output.contains("85%"),
+        "{output}"
     );
     assert_eq!(aurora("model").status.code(), Some(2));
 }
@@ -225,8 +225,8 @@ fn a_file_that_is_no_table_is_exit_code_1_and_is_told_with_its_place() {
             "error: standard input: line 2, column 13: expected value. Write a list of runs",
         ),
     ] {
-        let (code, said) = piped(table, &[]);
-        assert!(code == Some(1) && said.contains(expected), "{said}");
+        let (code, output) = piped(table, &[]);
+        assert!(code == Some(1) && output.contains(expected), "{output}");
     }
     let output = aurora("model /nowhere/table.tsv");
     assert!(stderr(&output).starts_with("error: /nowhere/table.tsv: cannot be read: "), "{}", stderr(&output));

@@ -102,12 +102,12 @@ fn what_is_wrong_with_a_file_is_said_on_every_rank() {
     let file = Written::new("broken.tsp", "TYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : ATT\n");
     for (path, words) in [(file.0.clone(), "line 3: EDGE_WEIGHT_TYPE is ATT"), ("no/such.tsp".into(), "No such file")] {
         let job = job(Source::File(path.clone()));
-        let told = Config::threads(3).run(|world| {
-            let told = tsp::run(world, &job, &mut |_| ()).expect_err("it is refused").to_string();
+        let ended = Config::threads(3).run(|world| {
+            let error = tsp::run(world, &job, &mut |_| ()).expect_err("it is refused").to_string();
             world.barrier()?;
-            assert!(told.contains(words) && told.contains(&path.display().to_string()), "{told}");
+            assert!(error.contains(words) && error.contains(&path.display().to_string()), "{error}");
             Ok(())
         });
-        told.expect("nobody panics");
+        ended.expect("nobody panics");
     }
 }

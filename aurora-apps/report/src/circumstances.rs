@@ -37,7 +37,7 @@ pub struct Circumstances {
 
 /// A figure with its circumstances, as one JSON object.
 #[derive(Debug, Serialize)]
-pub struct Told<'r, R> {
+pub struct WithCircumstances<'r, R> {
     /// The circumstances.
     #[serde(flatten)]
     pub circumstances: &'r Circumstances,
@@ -133,7 +133,8 @@ mod tests {
     fn they_stand_beside_the_figures() {
         let circumstances = Circumstances::here("f00", Labels::default(), false);
         let report = serde_json::json!({ "app": "mm2" });
-        let text = serde_json::to_string(&Told { circumstances: &circumstances, report: &report }).unwrap();
+        let text =
+            serde_json::to_string(&WithCircumstances { circumstances: &circumstances, report: &report }).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["app"], "mm2");
         assert_eq!(value["labels"], serde_json::json!({}));

@@ -188,16 +188,19 @@ mod tests {
             (farm("\"weight\":0.5", "\"weight\":-0.5"), &["a weight is no part"]),
             (farm("\"app\":\"farm\"", "\"app\":\"mm2\""), &["`app` is not `farm`"]),
         ] {
-            let told = parsed(&text).unwrap_err().to_string();
-            assert!(told.starts_with("runs.json, line ") && expected.iter().all(|part| told.contains(part)), "{told}");
+            let error = parsed(&text).unwrap_err().to_string();
+            assert!(
+                error.starts_with("runs.json, line ") && expected.iter().all(|part| error.contains(part)),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn super_programs_by_two_policies_are_two_series_of_one_problem() {
         let of = |policy: &str, merges: u32| {
-            let told = format!("\"policy\":\"{policy}\",\"merges\":{merges},\"size\"");
-            let run = parsed(&RUN.replace("\"size\"", &told)).unwrap().remove(0);
+            let entries = format!("\"policy\":\"{policy}\",\"merges\":{merges},\"size\"");
+            let run = parsed(&RUN.replace("\"size\"", &entries)).unwrap().remove(0);
             let What::Program(results) = &run.what else { panic!("a program") };
             let (key, series) = (Key::of(&run.circumstances, &results[0]), Series::of(&run.circumstances, &results[0]));
             (key, series.to_string())
@@ -219,8 +222,8 @@ mod tests {
         assert_eq!((old, new_runs[0].circumstances.commit.as_str()), (read, "f00"));
         new["schema"] = 2.into();
         new["labels"] = "another form".into();
-        let told = parsed(&new.to_string()).unwrap_err().to_string();
-        assert!(told.contains("it has the form 2 of a later version, and this one reads up to 1"), "{told}");
+        let error = parsed(&new.to_string()).unwrap_err().to_string();
+        assert!(error.contains("it has the form 2 of a later version, and this one reads up to 1"), "{error}");
     }
 
     #[test]
@@ -254,8 +257,8 @@ mod tests {
             (&[gone], &["cannot be read"]),
             (&["-".into(), "-".into()], &["standard input, is given more than once"]),
         ] {
-            let told = read(files).unwrap_err().to_string();
-            assert!(expected.iter().all(|part| told.contains(part)), "{told}");
+            let error = read(files).unwrap_err().to_string();
+            assert!(expected.iter().all(|part| error.contains(part)), "{error}");
         }
     }
 }

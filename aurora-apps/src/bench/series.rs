@@ -104,7 +104,7 @@ mod tests {
         for (operation, by) in aurora.chain(parts.iter().filter_map(by_tcp)) {
             for damage in [false, true] {
                 let job = Job { operation, implementations: vec![by], reps: 1, seed: Some(3), damage };
-                let told = Config::threads(3).run(|world| {
+                let ended = Config::threads(3).run(|world| {
                     let mut series = Series::new(world, &job)?;
                     let mut heard = 0;
                     let took = series.run(if operation.is_short() { 600 } else { 2 }, &mut || heard += 1)?;
@@ -114,7 +114,7 @@ mod tests {
                     assert_eq!(took.wrong > 0.0, damage, "{operation:?} by {by:?}: {took:?}");
                     Ok(took)
                 });
-                told.expect("the job ends well");
+                ended.expect("the job ends well");
             }
         }
     }

@@ -10,7 +10,7 @@ use aurora_core::{ObjectName, Site};
 use std::collections::BTreeMap;
 
 /// A wait for the departure from a barrier.
-pub(crate) const BARRIER: Wait = Wait { number: 0, until: Until::Came };
+pub(crate) const BARRIER: Wait = Wait { number: 0, until: Until::Acted };
 /// A wait for differences of a page.
 pub(crate) const DIFFS: Wait = Wait { number: 1, until: Until::Answered };
 /// A wait for a lock.

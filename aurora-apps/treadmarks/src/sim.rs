@@ -89,8 +89,8 @@ pub struct Sim<'a> {
     grids: Vec<Grid>,
     network: Network,
     random: fastrand::Rng,
-    agenda: BinaryHeap<Reverse<Due>>,
-    /// Entries of the agenda so far, so that entries of one time keep their order.
+    queue: BinaryHeap<Reverse<Due>>,
+    /// Entries of the queue so far, so that entries of one time keep their order.
     entries: u64,
     now: u64,
 }
@@ -166,14 +166,14 @@ impl<'a> Sim<'a> {
         };
         let nodes: Vec<_> = programs.into_iter().enumerate().map(node).collect();
         let random = fastrand::Rng::with_seed(network.jitter.unwrap_or_default());
-        let mut sim = Sim { nodes, grids, network, random, agenda: BinaryHeap::new(), entries: 0, now: 0 };
+        let mut sim = Sim { nodes, grids, network, random, queue: BinaryHeap::new(), entries: 0, now: 0 };
         (0..ranks).for_each(|rank| sim.due(0, rank, None));
         sim
     }
 
     fn due(&mut self, after: u64, to: usize, from: Option<(Peer, Vec<u8>)>) {
         self.entries += 1;
-        self.agenda.push(Reverse(Due { at: self.now + after, entry: self.entries, to, from }));
+        self.queue.push(Reverse(Due { at: self.now + after, entry: self.entries, to, from }));
     }
 
     /// Runs all programs to their ends. After each step `look` gets the number of the rank, the step, and the bytes
@@ -186,7 +186,7 @@ impl<'a> Sim<'a> {
     /// If a step names an array or bytes that do not exist, acquires a lock that its rank holds, or releases one that
     /// it does not hold.
     pub fn run(&mut self, mut look: impl FnMut(usize, &Step, &[u8])) -> Result<u64, Stuck> {
-        while let Some(Reverse(Due { at, to, from, .. })) = self.agenda.pop() {
+        while let Some(Reverse(Due { at, to, from, .. })) = self.queue.pop() {
             self.now = at;
             let is_waiting = from.is_some();
             if let Some((from, bytes)) = from {

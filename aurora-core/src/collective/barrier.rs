@@ -12,7 +12,7 @@
 //! Ranks that share a node's memory first compare one number there (`Kernel::digest`), and send summaries if it
 //! differs.
 
-use super::came::Came;
+use super::proposal::Proposal;
 use super::words::{Merge, Merging, Words};
 use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
@@ -74,7 +74,7 @@ impl Digest {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum BarrierMessage {
     First(Digest),
     Second(Box<Summary>),
 }
@@ -92,8 +92,14 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn new(claim: Claim, came: &Came<'_>, objects: BTreeMap<ObjectId, ObjectState>) -> Self {
-        Summary { key: came.key, claim, objects, verdict: came.refusal.clone(), demand: came.demand.clone() }
+    pub(crate) fn new(claim: Claim, proposal: &Proposal<'_>, objects: BTreeMap<ObjectId, ObjectState>) -> Self {
+        Summary {
+            key: proposal.key,
+            claim,
+            objects,
+            verdict: proposal.refusal.clone(),
+            demand: proposal.demand.clone(),
+        }
     }
 
     fn merge(&mut self, other: Summary) {
@@ -156,14 +162,14 @@ pub(crate) fn counted((a, entered): (&Claim, Epoch), (b, by_other): (&Claim, Epo
 }
 
 /// A message of the barrier: receiver, round, contents.
-pub(crate) type Tell = (Rank, u32, Told);
+pub(crate) type Envelope = (Rank, u32, BarrierMessage);
 
 pub(crate) struct Barrier {
     me: usize,
     size: usize,
     seq: u64,
     under_way: Option<UnderWay>,
-    early: BTreeMap<(u64, u32), Told>,
+    early: BTreeMap<(u64, u32), BarrierMessage>,
 }
 
 /// A barrier in which this rank has sent something.
@@ -194,24 +200,31 @@ impl Barrier {
     }
 
     /// Sends this rank's digest.
-    pub(crate) fn start(&mut self, digest: Digest, site: &Site, merge: Merge<'_>, tell: &mut Vec<Tell>) {
+    pub(crate) fn start(&mut self, digest: Digest, site: &Site, merge: Merge<'_>, out: &mut Vec<Envelope>) {
         self.under_way = Some(UnderWay { round: 0, digest, summary: None, site: site.clone() });
-        self.tell(tell);
-        self.advance(merge, tell);
+        self.send(out);
+        self.advance(merge, out);
     }
 
     /// Sends the summary of this rank: digests differ.
-    pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, tell: &mut Vec<Tell>) {
+    pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, out: &mut Vec<Envelope>) {
         let digest = self.under_way.take().map(|before| before.digest).unwrap_or_default();
         let round = self.rounds();
         self.under_way = Some(UnderWay { round, digest, summary: Some(Box::new(summary)), site: site.clone() });
-        self.tell(tell);
-        self.advance(&|_, _, _| {}, tell);
+        self.send(out);
+        self.advance(&|_, _, _| {}, out);
     }
 
-    pub(crate) fn receive(&mut self, seq: u64, round: u32, told: Told, merge: Merge<'_>, tell: &mut Vec<Tell>) {
-        self.early.insert((seq, round), told);
-        self.advance(merge, tell);
+    pub(crate) fn receive(
+        &mut self,
+        seq: u64,
+        round: u32,
+        message: BarrierMessage,
+        merge: Merge<'_>,
+        out: &mut Vec<Envelope>,
+    ) {
+        self.early.insert((seq, round), message);
+        self.advance(merge, out);
     }
 
     /// True if a second pass is due and this rank has not started it.
@@ -273,35 +286,37 @@ impl Barrier {
         }
     }
 
-    fn tell(&self, tell: &mut Vec<Tell>) {
+    fn send(&self, out: &mut Vec<Envelope>) {
         if let Some(under_way) = &self.under_way
             && let Some(step) = self.step(under_way)
         {
-            let told = match &under_way.summary {
-                None => Told::First(under_way.digest.clone()),
-                Some(summary) => Told::Second(summary.clone()),
+            let message = match &under_way.summary {
+                None => BarrierMessage::First(under_way.digest.clone()),
+                Some(summary) => BarrierMessage::Second(summary.clone()),
             };
-            tell.push((Rank::new((self.me + step) % self.size), under_way.round, told));
+            out.push((Rank::new((self.me + step) % self.size), under_way.round, message));
         }
     }
 
-    fn advance(&mut self, merge: Merge<'_>, tell: &mut Vec<Tell>) {
+    fn advance(&mut self, merge: Merge<'_>, out: &mut Vec<Envelope>) {
         while let Some(under_way) = &mut self.under_way
-            && let Some(heard) = self.early.remove(&(self.seq, under_way.round))
+            && let Some(message) = self.early.remove(&(self.seq, under_way.round))
         {
-            match (heard, &mut under_way.summary) {
-                (Told::First(digest), None) => under_way.digest.merge(under_way.round, self.size, digest, merge),
-                (Told::Second(summary), Some(mine)) => mine.merge(*summary),
+            match (message, &mut under_way.summary) {
+                (BarrierMessage::First(digest), None) => {
+                    under_way.digest.merge(under_way.round, self.size, digest, merge)
+                }
+                (BarrierMessage::Second(summary), Some(mine)) => mine.merge(*summary),
                 // This rank begins its second pass later.
-                (heard @ Told::Second(_), None) => {
-                    self.early.insert((self.seq, under_way.round), heard);
+                (message @ BarrierMessage::Second(_), None) => {
+                    self.early.insert((self.seq, under_way.round), message);
                     return;
                 }
                 // No rank that follows the protocol sends this.
-                (Told::First(_), Some(_)) => continue,
+                (BarrierMessage::First(_), Some(_)) => continue,
             }
             under_way.round += 1;
-            self.tell(tell);
+            self.send(out);
         }
     }
 }
@@ -315,13 +330,13 @@ mod tests {
 
     fn summary(rank: usize, key: u64) -> Summary {
         let claim = Claim { rank: Rank::new(rank), action: format!("came for {key}"), site: Site::here() };
-        Summary::new(claim, &Came::new("a barrier", &key, key), BTreeMap::new())
+        Summary::new(claim, &Proposal::new("a barrier", &key, key), BTreeMap::new())
     }
 
     /// Ranks that exchange messages until none is left.
     struct Ranks {
         barriers: Vec<Barrier>,
-        queue: VecDeque<Tell>,
+        queue: VecDeque<Envelope>,
         messages: usize,
     }
 
@@ -333,23 +348,23 @@ mod tests {
 
         /// A rank arrives with a digest; if digests differ, it sends a summary.
         fn arrive(&mut self, rank: usize, digest: Digest, summary: &dyn Fn(usize) -> Summary) {
-            let mut told = Vec::new();
+            let mut out = Vec::new();
             assert_eq!(self.barriers[rank].arrive(), 1);
-            self.barriers[rank].start(digest, &Site::here(), &concat, &mut told);
-            self.queue.extend(told.drain(..));
+            self.barriers[rank].start(digest, &Site::here(), &concat, &mut out);
+            self.queue.extend(out.drain(..));
             loop {
                 for (rank, barrier) in self.barriers.iter_mut().enumerate() {
                     if barrier.wants_second_pass() {
-                        barrier.start_second_pass(summary(rank), &Site::here(), &mut told);
+                        barrier.start_second_pass(summary(rank), &Site::here(), &mut out);
                     }
                 }
-                self.queue.extend(told.drain(..));
+                self.queue.extend(out.drain(..));
                 let Some((to, round, what)) = self.queue.pop_front() else {
                     break;
                 };
                 self.messages += 1;
-                self.barriers[to.index()].receive(1, round, what, &concat, &mut told);
-                self.queue.extend(told.drain(..));
+                self.barriers[to.index()].receive(1, round, what, &concat, &mut out);
+                self.queue.extend(out.drain(..));
             }
         }
 

@@ -44,7 +44,7 @@ pub(crate) type Done = std::result::Result<(), Box<Error>>;
 /// ```
 /// use aurora_core::{ErrorKind, prelude::*};
 ///
-/// let told = Config::threads(2).run(|world| {
+/// let outcome = Config::threads(2).run(|world| {
 ///     let v = GVector::<u64>::new(world, 10)?;
 ///     match v.at(10) {
 ///         Err(Error::IndexOutside { index, len, .. }) => assert_eq!((index, len), (10, 10)),
@@ -52,7 +52,7 @@ pub(crate) type Done = std::result::Result<(), Box<Error>>;
 ///     }
 ///     v.at(11)
 /// });
-/// let error = told.unwrap_err();
+/// let error = outcome.unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Argument);
 /// assert!(error.site().is_some_and(|site| site.line() > 0) && !error.is_job_lost());
 /// ```

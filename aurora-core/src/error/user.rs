@@ -43,12 +43,12 @@ impl Error {
     /// ```
     /// use aurora_core::prelude::*;
     ///
-    /// let told = Config::threads(2).run(|world| {
+    /// let outcome = Config::threads(2).run(|world| {
     ///     let answer = "forty-two".parse::<bool>().map_err(|error| Error::user(error))?;
     ///     world.barrier()?;
     ///     Ok(answer)
     /// });
-    /// let text = told.unwrap_err().to_string();
+    /// let text = outcome.unwrap_err().to_string();
     /// assert!(text.contains("provided string was not `true` or `false` (at "));
     /// ```
     #[track_caller]

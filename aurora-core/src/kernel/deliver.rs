@@ -4,7 +4,7 @@ use super::Kernel;
 use super::loans::{CallerLoan, KERNEL, nowhere};
 use super::watch::RankState;
 use crate::Error;
-use crate::collective::Told;
+use crate::collective::BarrierMessage;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, Message, decode_error, malformed};
 use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
@@ -116,8 +116,8 @@ impl Handler for Kernel {
 
     fn ready(&mut self, source: Source, out: &mut Outbox) {
         let object = self.core.sources.get(&source).copied();
-        let told = object.and_then(|id| self.hand(id, out, |object, cx| object.ready(source, cx)));
-        if told.is_none() {
+        let handed = object.and_then(|id| self.hand(id, out, |object, cx| object.ready(source, cx)));
+        if handed.is_none() {
             // The object is gone, or has panicked.
             self.core.sources.remove(&source);
             out.unwatch(source);
@@ -214,8 +214,8 @@ impl Kernel {
 
     fn deliver_own(&mut self, from: Rank, message: Message, rest: &[u8], payload: Received, out: &mut Outbox) {
         match message {
-            Message::Round { seq, round } => match postcard::from_bytes::<Told>(payload.bytes()) {
-                Ok(told) => self.told_at_barrier((seq, round), told, out),
+            Message::Round { seq, round } => match postcard::from_bytes::<BarrierMessage>(payload.bytes()) {
+                Ok(message) => self.receive_barrier((seq, round), message, out),
                 Err(_) => self.fail_job(malformed(from), out),
             },
             Message::Piece { seq, step } => {

@@ -52,7 +52,7 @@ impl Drop for Over<'_> {
 
 /// Rank 0 is stopped while it holds the latch of rank 1, at step `STOPPED`. Rank 1 runs `owner`.
 fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
-    let (steps, told) = (Steps::default(), [const { Mutex::new(String::new()) }; 2]);
+    let (steps, errors) = (Steps::default(), [const { Mutex::new(String::new()) }; 2]);
     let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
     let run = config.run(|world| {
         let mut v = GVector::<u64>::from_fn(world, LEN, |i| i as u64)?;
@@ -76,15 +76,15 @@ fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
             drop(over);
             outcome
         };
-        *told[world.rank().index()].lock().unwrap() = format!("{outcome:?}");
+        *errors[world.rank().index()].lock().unwrap() = format!("{outcome:?}");
         outcome
     });
-    told.iter().for_each(|told| names_rank_0(&told.lock().unwrap()));
+    errors.iter().for_each(|error| names_rank_0(&error.lock().unwrap()));
     names_rank_0(&format!("{run:?}"));
 }
 
-fn names_rank_0(told: &str) {
-    assert!(told.contains("rank 0 has been silent") && !told.contains("rank 1"), "{told}");
+fn names_rank_0(error: &str) {
+    assert!(error.contains("rank 0 has been silent") && !error.contains("rank 1"), "{error}");
 }
 
 /// As `check`, for an owner that does nothing before rank 0 is stopped.

@@ -75,8 +75,8 @@ fn opening(rule: Rule, window: Window) -> Opening {
 }
 
 fn enter(window: Window, marks: Vec<(u32, u64)>) -> Vec<u8> {
-    let said = Announced { marks, ..Announced::default() };
-    of_load(LoadMessage::Enter { epoch: 1, opening: opening(Rule::Announced, window), said })
+    let announced = Announced { marks, ..Announced::default() };
+    of_load(LoadMessage::Enter { epoch: 1, opening: opening(Rule::Announced, window), announced })
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub use counters::{Reason, Usage};
 
 use crate::Error;
 use crate::collective::pieces::Pieces;
-use crate::collective::{Barrier, Tell};
+use crate::collective::{Barrier, Envelope};
 use crate::config::Modes;
 use crate::error::{A_CALL, ObjectName};
 use crate::ids::{CallId, ObjectId};
@@ -354,9 +354,9 @@ impl Core {
         self.fault.is_none() && !self.ended
     }
 
-    pub(crate) fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
-        for (to, round, told) in told {
-            let payload = postcard::to_allocvec(&told).expect("plain data");
+    pub(crate) fn send_barrier(&mut self, envelopes: Vec<Envelope>, out: &mut Outbox) {
+        for (to, round, message) in envelopes {
+            let payload = postcard::to_allocvec(&message).expect("plain data");
             let reason = Reason { action: "barrier", site: self.barrier.site().cloned(), kind: Kind::Barrier };
             let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));

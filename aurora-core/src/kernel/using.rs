@@ -1,7 +1,7 @@
 //! Using an object on its own rank: its open guards, and the barrier.
 
 use super::{Entry, Kernel, Reason};
-use crate::collective::{Barrier, Came, Digest, Merge, ObjectState, Summary, Tell, Told, Words};
+use crate::collective::{Barrier, BarrierMessage, Digest, Envelope, Merge, ObjectState, Proposal, Summary, Words};
 use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
@@ -18,11 +18,11 @@ impl Kernel {
     }
 
     /// This rank's number for a barrier, equal if ranks agree, and true if it requests a second pass.
-    pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
+    pub(crate) fn digest(&mut self, proposal: &Proposal<'_>) -> (u64, bool) {
         let Kernel { core, objects, digests, .. } = self;
         let (sum, has_faults) = digests.update(objects, core.me);
-        let to_tell = came.refusal.is_some() || came.demand != Demand::default() || has_faults;
-        (crate::digest::add(came.key, sum), to_tell)
+        let needs_summary = proposal.refusal.is_some() || proposal.demand != Demand::default() || has_faults;
+        (crate::digest::add(proposal.key, sum), needs_summary)
     }
 
     /// Arrives at a barrier: sends the digest and this rank's contributions to the next rank.
@@ -34,12 +34,12 @@ impl Kernel {
         out: &mut Outbox,
     ) {
         let digest = Digest::new(self.core.me, digest, word, named);
-        self.barrier(out, |barrier, merge, told| barrier.start(digest, site, merge, told));
+        self.barrier(out, |barrier, merge, out| barrier.start(digest, site, merge, out));
     }
 
-    pub(crate) fn told_at_barrier(&mut self, (seq, round): (u64, u32), told: Told, out: &mut Outbox) {
+    pub(crate) fn receive_barrier(&mut self, (seq, round): (u64, u32), message: BarrierMessage, out: &mut Outbox) {
         self.core.watch.progress();
-        self.barrier(out, |barrier, merge, tell| barrier.receive(seq, round, told, merge, tell));
+        self.barrier(out, |barrier, merge, out| barrier.receive(seq, round, message, merge, out));
     }
 
     /// This rank's words about the objects that a barrier names.
@@ -49,9 +49,9 @@ impl Kernel {
     }
 
     /// Merges the words of all ranks and gives them to the objects.
-    pub(crate) fn depart(&mut self, said: Vec<Words>, out: &mut Outbox) {
+    pub(crate) fn depart(&mut self, named: Vec<Words>, out: &mut Outbox) {
         let mut all = Words::new();
-        for (id, word) in said.into_iter().flatten() {
+        for (id, word) in named.into_iter().flatten() {
             match (all.get_mut(&id), self.objects.get(&id)) {
                 (Some(all), Some(entry)) => entry.machine.merge(all, &word),
                 _ => drop(all.insert(id, word)),
@@ -62,22 +62,22 @@ impl Kernel {
         }
     }
 
-    fn barrier(&mut self, out: &mut Outbox, act: impl FnOnce(&mut Barrier, Merge<'_>, &mut Vec<Tell>)) {
+    fn barrier(&mut self, out: &mut Outbox, act: impl FnOnce(&mut Barrier, Merge<'_>, &mut Vec<Envelope>)) {
         let Kernel { core, objects, .. } = self;
         let merge = |id: ObjectId, all: &mut Vec<u8>, more: &[u8]| {
             if let Some(entry) = objects.get(&id) {
                 entry.machine.merge(all, more);
             }
         };
-        let mut told = Vec::new();
-        act(&mut core.barrier, &merge, &mut told);
-        core.tell(told, out);
+        let mut envelopes = Vec::new();
+        act(&mut core.barrier, &merge, &mut envelopes);
+        core.send_barrier(envelopes, out);
     }
 
     /// Starts the second pass of a barrier: sends the summary of this rank.
-    pub(crate) fn start_second_pass(&mut self, came: &Came<'_>, site: &Site, out: &mut Outbox) {
+    pub(crate) fn start_second_pass(&mut self, proposal: &Proposal<'_>, site: &Site, out: &mut Outbox) {
         let me = self.core.me;
-        let claim = Claim { rank: me, action: came.action.to_string(), site: site.clone() };
+        let claim = Claim { rank: me, action: proposal.action.to_string(), site: site.clone() };
         let objects = self.objects.iter().filter(|(_, entry)| !entry.frame.dropped[me.index()]);
         let objects: BTreeMap<_, _> = objects
             .map(|(id, Entry { frame, machine: object, .. })| {
@@ -93,8 +93,8 @@ impl Kernel {
                 (*id, state)
             })
             .collect();
-        let summary = Summary::new(claim, came, objects);
-        self.barrier(out, |barrier, _, told| barrier.start_second_pass(summary, site, told));
+        let summary = Summary::new(claim, proposal, objects);
+        self.barrier(out, |barrier, _, out| barrier.start_second_pass(summary, site, out));
     }
 
     /// Gives pieces to other ranks, in a step of the barrier at which this rank has arrived last.

@@ -68,15 +68,15 @@ impl Kernel {
             ..RankState::default()
         };
         for (id, Entry { frame, machine, .. }) in &self.objects {
-            let told = |guard: &OpenGuard| GuardState {
+            let state_of = |guard: &OpenGuard| GuardState {
                 behaviour: guard.behaviour.into(),
                 object: frame.name.clone(),
                 opened: guard.site.clone(),
             };
             if let Some(guard) = frame.open.iter().find(|guard| guard.awaited) {
-                state.open.insert(*id, told(guard));
+                state.open.insert(*id, state_of(guard));
             }
-            let guard = frame.open.last().map(told);
+            let guard = frame.open.last().map(state_of);
             machine.holds(&mut Holds { state: &mut state, object: *id, guard, sound: frame.fault.is_none() });
             state.entered.insert(*id, machine.entered());
             if state.wait.iter().flat_map(|wait| &wait.asked).any(|(_, object)| object == id) {

@@ -4,7 +4,7 @@ use super::{BulkCall, Link};
 use crate::collective::Words;
 use crate::collective::barrier::Outcome;
 use crate::collective::pieces::StepId;
-use crate::collective::{Came, In};
+use crate::collective::{In, Proposal};
 use crate::error::{Error, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
@@ -112,7 +112,7 @@ impl Given<'_> {
 pub(crate) struct CollectiveCall<'a> {
     link: &'a Link,
     site: &'a Site,
-    came: Came<'a>,
+    proposal: Proposal<'a>,
     /// The next step; barrier 0: ranks have not agreed yet.
     next: StepId,
     /// This call exchanges bytes by messages although the ranks share memory.
@@ -130,9 +130,9 @@ struct Agreed {
 }
 
 impl<'a> CollectiveCall<'a> {
-    pub(crate) fn new(link: &'a Link, came: Came<'a>, site: &'a Site) -> Self {
-        let _timed = link.in_bulk(link.in_collective(came.what));
-        CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
+    pub(crate) fn new(link: &'a Link, proposal: Proposal<'a>, site: &'a Site) -> Self {
+        let _timed = link.in_bulk(link.in_collective(proposal.what));
+        CollectiveCall { link, site, proposal, next: (0, 0), apart: false, _timed }
     }
 
     /// From now on this call uses messages, of any length, not shared memory. All ranks call it before the first
@@ -206,7 +206,7 @@ impl<'a> CollectiveCall<'a> {
         let (number, digest) = self.link.on_kernel(self.site, |kernel, _| {
             let number = kernel.core.barrier.arrive();
             kernel.core.pieces.begin(number);
-            Ok((number, kernel.digest(&self.came)))
+            Ok((number, kernel.digest(&self.proposal)))
         })?;
         self.next = (number, 0);
         let Some(barrier) = &self.link.barrier else {
@@ -224,9 +224,9 @@ impl<'a> CollectiveCall<'a> {
     /// Arrives at a later step. All ranks have agreed on the call, so all arrive, unless an operation of the program
     /// has panicked on one of them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
-        self.came.key = digest::add(self.came.key, self.next.1.into());
+        self.proposal.key = digest::add(self.proposal.key, self.next.1.into());
         self.link.on_kernel(self.site, |kernel, _| Ok(kernel.core.barrier.arrive()))?;
-        if self.arrive(barrier, self.came.key, give)? == BarrierState::Agreed {
+        if self.arrive(barrier, self.proposal.key, give)? == BarrierState::Agreed {
             return Ok(());
         }
         self.confer(None, Give::Nothing)?;
@@ -269,7 +269,7 @@ impl<'a> CollectiveCall<'a> {
         if state != BarrierState::Waiting {
             return Ok(state);
         }
-        let (what, linger) = (Blocked::Barrier(self.came.what), || barrier.borrow_mut().spin());
+        let (what, linger) = (Blocked::Barrier(self.proposal.what), || barrier.borrow_mut().spin());
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
@@ -284,18 +284,18 @@ impl<'a> CollectiveCall<'a> {
             Give::Nothing => {}
         }
         let (mut brings, sent) = (Some((word, named)), early.is_some());
-        self.link.wait_kernel(Blocked::Barrier(self.came.what), self.site, |kernel, out| {
+        self.link.wait_kernel(Blocked::Barrier(self.proposal.what), self.site, |kernel, out| {
             if let Some(brings) = brings.take() {
                 if let Some(step) = early {
                     self.send(kernel, out, step);
                 }
                 match digest {
                     Some(digest) => kernel.start_barrier(digest, brings, self.site, out),
-                    None => kernel.start_second_pass(&self.came, self.site, out),
+                    None => kernel.start_second_pass(&self.proposal, self.site, out),
                 }
             }
             if kernel.core.barrier.wants_second_pass() {
-                kernel.start_second_pass(&self.came, self.site, out);
+                kernel.start_second_pass(&self.proposal, self.site, out);
             }
             let outcome = kernel.core.barrier.poll()?;
             kernel.learn_faults(outcome.faults, out);
@@ -309,7 +309,7 @@ impl<'a> CollectiveCall<'a> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
         let mut begun = false;
-        let pieces = self.link.wait_kernel(Blocked::Pieces(self.came.what), self.site, |kernel, out| {
+        let pieces = self.link.wait_kernel(Blocked::Pieces(self.proposal.what), self.site, |kernel, out| {
             if !begun {
                 begun = true;
                 if !sent {
@@ -332,7 +332,7 @@ impl<'a> CollectiveCall<'a> {
         let piece = |to: Rank| (to, bytes.slice((step.to)(to.index())));
         let others = self.link.me.others(self.size());
         let pieces = others.map(piece).filter(|(_, piece)| !piece.is_empty()).collect();
-        kernel.give((self.came.what, self.next.1), pieces, self.site, out);
+        kernel.give((self.proposal.what, self.next.1), pieces, self.site, out);
     }
 }
 
@@ -352,25 +352,25 @@ impl Link {
         site: &Site,
     ) -> Result<()> {
         let action = In(text);
-        self.come(Came { refusal, ..Came::new(what, &action, key) }, site).map(drop)
+        self.propose(Proposal { refusal, ..Proposal::new(what, &action, key) }, site).map(drop)
     }
 
-    /// Collective. A barrier with all data of [`Came`]. A shortage of memory is returned, not an error.
-    pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
-        CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
+    /// Collective. A barrier with all data of [`Proposal`]. A shortage of memory is returned, not an error.
+    pub(crate) fn propose(&self, proposal: Proposal<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
+        CollectiveCall::new(self, proposal, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
     }
 
     /// Collective. A barrier that carries the words of these objects.
     ///
     /// # Panics
     /// If the words of one rank together have more than 8 KiB.
-    pub(crate) fn meet_about(&self, ids: &[ObjectId], came: Came<'_>, site: &Site) -> Result<()> {
+    pub(crate) fn meet_about(&self, ids: &[ObjectId], proposal: Proposal<'_>, site: &Site) -> Result<()> {
         let words = self.on_kernel(site, |kernel, out| Ok(kernel.arrive(ids, out)))?;
         assert!(words.values().map(Vec::len).sum::<usize>() <= ALL_WORDS, "words of a barrier have 8 KiB at most");
-        let mut call = CollectiveCall::new(self, came, site);
-        let said = call.share(Give::Named(&words), |given| given.named(self.size))?;
+        let mut call = CollectiveCall::new(self, proposal, site);
+        let named = call.share(Give::Named(&words), |given| given.named(self.size))?;
         self.on_kernel(site, |kernel, out| {
-            kernel.depart(said, out);
+            kernel.depart(named, out);
             ids.iter().try_for_each(|id| kernel.sound(*id))
         })
     }

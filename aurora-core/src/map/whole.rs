@@ -6,7 +6,7 @@ use super::handle::read;
 use super::key::{MapKey, MapValue};
 use super::message::Request;
 use super::work::SCAN_HEAD;
-use crate::collective::{Came, In};
+use crate::collective::{In, Proposal};
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::link::{CollectiveCall, Give};
@@ -69,7 +69,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let own = self.shared.on(site, |map, _| Ok(map.part.entries.as_ref().map_or(0, |own| own.len() as u64)))?;
         let size = self.shared.size;
         let action = In(&text);
-        let mut call = CollectiveCall::new(&self.shared, Came::new("the sum of a count", &action, key), site);
+        let mut call = CollectiveCall::new(&self.shared, Proposal::new("the sum of a count", &action, key), site);
         let sum = call.share(Give::Word(&own.to_ne_bytes()), |given| {
             let counts = (0..size).map(|rank| given.of(rank).try_into().map(u64::from_ne_bytes));
             counts.sum::<std::result::Result<u64, _>>()

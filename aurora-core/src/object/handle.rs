@@ -1,7 +1,7 @@
 //! The program's handle of a shared object, and its construction.
 
 use super::{Cx, Making, NodeWords, Plan, SharedObject, Wait};
-use crate::collective::{Came, In};
+use crate::collective::{In, Proposal};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::{Core, Kernel};
@@ -119,7 +119,7 @@ impl World {
             Ok(object) => Shared::construct(link, &mut plan, |_| object),
             Err(error) => {
                 plan.refuse(error.clone());
-                plan.come(&link)?;
+                plan.propose(&link)?;
                 Err(error)
             }
         }
@@ -167,7 +167,7 @@ impl World {
         let (site, action) = (Site::here(), In(&"a barrier that names objects"));
         let ids: Vec<_> = named.iter().map(|object| object.id().0).collect();
         let key = ids.iter().fold(1, |key, id| digest::add(key, id.0));
-        self.link().meet_about(&ids, Came::new("a barrier", &action, key), &site)
+        self.link().meet_about(&ids, Proposal::new("a barrier", &action, key), &site)
     }
 }
 
@@ -206,7 +206,7 @@ impl<O: SharedObject> Shared<O> {
             let machine = make(&kernel.core);
             kernel.add(id, name.clone(), machine);
         });
-        plan.come(&link).inspect_err(|_| link.tidy_kernel(|kernel, _| kernel.remove(id)))?;
+        plan.propose(&link).inspect_err(|_| link.tidy_kernel(|kernel, _| kernel.remove(id)))?;
         Ok(Shared { link, name: ObjectName { made_at: plan.site.clone(), ..name }, object: PhantomData })
     }
 

@@ -1,7 +1,7 @@
 //! The construction of an object on one rank: the data and the memory that it may use.
 
 use super::Plan;
-use crate::collective::Came;
+use crate::collective::Proposal;
 use crate::error::Result;
 use crate::link::Link;
 use crate::memory::{self, Demand, Limits};
@@ -81,8 +81,9 @@ impl NodeWords {
         }
         let (sharers, action) = (link.node().map_or(1, |node| node.ranks().len()), plan.action());
         let demand = Demand::new(link.me, bytes(plan) / sharers, Limits::find().pools());
-        let came = Came { demand, ..Came::new("the begin of a construction", &action, plan.key_of(link.id())) };
-        match link.come(came, &plan.site)? {
+        let proposal =
+            Proposal { demand, ..Proposal::new("the begin of a construction", &action, plan.key_of(link.id())) };
+        match link.propose(proposal, &plan.site)? {
             None => Ok(()),
             Some((rank, shortage)) => Err(shortage.error(rank, "its words", plan.name(), &plan.site)),
         }

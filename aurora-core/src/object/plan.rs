@@ -1,7 +1,7 @@
 //! Collective construction: every rank makes its part, and all check that they construct the same object.
 
 use super::SharedObject;
-use crate::collective::Came;
+use crate::collective::Proposal;
 use crate::error::{ObjectName, Result, clip};
 use crate::ids::ObjectId;
 use crate::link::Link;
@@ -73,13 +73,13 @@ impl Plan {
 
     /// Collective. All ranks agree on the object that they construct, if none refuses. Either all ranks check accesses
     /// to an object, or none.
-    pub(crate) fn come(&mut self, link: &Link) -> Result<()> {
+    pub(crate) fn propose(&mut self, link: &Link) -> Result<()> {
         let (mut action, mut key) = (self.action(), self.key_of(link.id()));
         if link.modes.check {
             action += ", with AURORA_CHECK=1,";
             key = digest::add(key, 1);
         }
-        let came = Came { refusal: self.refusal.take(), ..Came::new("a construction", &action, key) };
-        link.come(came, &self.site).map(drop)
+        let proposal = Proposal { refusal: self.refusal.take(), ..Proposal::new("a construction", &action, key) };
+        link.propose(proposal, &self.site).map(drop)
     }
 }

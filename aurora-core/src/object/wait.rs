@@ -19,7 +19,7 @@ pub struct Wait {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
     /// The awaited ranks' programs act: they enter a scope, come to an exchange, put a value.
-    Came,
+    Acted,
     /// The awaited ranks' programs end a scope that they may have open.
     Ended,
     /// The awaited ranks' kernels answer. The wait is for their programs only if these kernels hold back a request of
@@ -30,7 +30,7 @@ pub enum Until {
 /// The ranks that have to act before a wait can end.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// The programs of these ranks have to act. A wait with [`Came`](Until::Came) or [`Ended`](Until::Ended) for this
+    /// The programs of these ranks have to act. A wait with [`Acted`](Until::Acted) or [`Ended`](Until::Ended) for this
     /// rank itself can never end, because its program waits. If the list is empty, the wait ends without any program,
     /// by a transfer under way, a timer, a doorbell, a device or a thread of the object's own
     /// ([`Reach`](super::Reach)). Such a wait is never reported as a wait that cannot end.

@@ -133,10 +133,10 @@ mod tests {
         ] {
             let [first, second] = [0, 1].map(|rank| party(rank, kinds[rank], scopes[rank], lines[rank]));
             for raced in [Raced::Element(3), Raced::Entry("\"word\"".into())] {
-                for said in [advice(&first, &second, &raced), advice(&second, &first, &raced)] {
-                    assert!(said.starts_with(says), "{kinds:?} {scopes:?}: {said}");
+                for words in [advice(&first, &second, &raced), advice(&second, &first, &raced)] {
+                    assert!(words.starts_with(says), "{kinds:?} {scopes:?}: {words}");
                     // A map has `update` outside of scopes too.
-                    assert!(matches!(raced, Raced::Element(_)) || !said.contains("release_c_with"), "{said}");
+                    assert!(matches!(raced, Raced::Element(_)) || !words.contains("release_c_with"), "{words}");
                 }
             }
         }

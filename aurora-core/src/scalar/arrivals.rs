@@ -26,7 +26,7 @@ impl Scalar {
     }
 
     /// A value from the home: the first one of a ReadCache or ReadMostly, or a newer one.
-    pub(crate) fn told(&mut self, epoch: Epoch, numbers: (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
+    pub(crate) fn receive_value(&mut self, epoch: Epoch, numbers: (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
         if self.scopes.ledger.epoch < epoch || self.scopes.ledger.settled >= epoch {
             return;
         }
@@ -129,7 +129,7 @@ impl Scalar {
         let arrivals = &self.scopes.ledger.record(epoch).from;
         let inside = me.others(size).filter(|rank| !arrivals[rank.index()].complete);
         let due = inside.map(|rank| (rank, arrivals[rank.index()].applied));
-        let due: Vec<_> = due.filter(|(rank, answered)| spreading.tell(*rank, *answered)).collect();
+        let due: Vec<_> = due.filter(|(rank, answered)| spreading.take_due(*rank, *answered)).collect();
         if due.is_empty() {
             return;
         }

@@ -64,7 +64,7 @@ impl From<ScalarWait> for Wait {
     fn from(wait: ScalarWait) -> Wait {
         match wait {
             ScalarWait::Scope(wait) => wait.into(),
-            ScalarWait::Load(epoch) => Wait { number: ScopeWait::own(0, epoch), until: Until::Came },
+            ScalarWait::Load(epoch) => Wait { number: ScopeWait::own(0, epoch), until: Until::Acted },
         }
     }
 }
@@ -191,7 +191,7 @@ impl SharedObject for Scalar {
             }
             Message::Spread { epoch, number, answered, time } => {
                 self.join(time);
-                self.told(epoch, (number, answered), payload.bytes(), cx);
+                self.receive_value(epoch, (number, answered), payload.bytes(), cx);
             }
             Message::Seen { epoch, seen } => self.has_seen(from, epoch, seen),
             Message::Offer { epoch, seq, op } => {

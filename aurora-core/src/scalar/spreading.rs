@@ -9,7 +9,7 @@ pub(super) const SEEN: u64 = UNSEEN / 2;
 
 /// The values that were sent to one rank.
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct Receiver {
     /// The number of the value last sent, and how many of the rank's offers it contains.
     state: Option<(u64, u64)>,
     /// The number of messages sent to the rank, and of those that it has seen.
@@ -21,12 +21,12 @@ struct Told {
 #[derive(Debug)]
 pub(super) struct Spreading {
     pub(super) number: u64,
-    told: Vec<Told>,
+    receivers: Vec<Receiver>,
 }
 
 impl Spreading {
     pub(super) fn new(size: usize) -> Self {
-        Spreading { number: 0, told: vec![Told::default(); size] }
+        Spreading { number: 0, receivers: vec![Receiver::default(); size] }
     }
 
     pub(super) fn changed(&mut self) {
@@ -35,24 +35,24 @@ impl Spreading {
 
     /// The answer to a rank's request carries the value, which contains `answered` of the rank's offers.
     pub(super) fn answers(&mut self, rank: Rank, answered: u64) {
-        self.told[rank.index()].state = Some((self.number, answered));
+        self.receivers[rank.index()].state = Some((self.number, answered));
     }
 
     /// True if the value must be sent now to a rank, of which `answered` offers are applied. Counts it as sent.
-    pub(super) fn tell(&mut self, rank: Rank, answered: u64) -> bool {
+    pub(super) fn take_due(&mut self, rank: Rank, answered: u64) -> bool {
         let state = Some((self.number, answered));
-        let told = &mut self.told[rank.index()];
-        let due = told.state != state && told.sent - told.seen < UNSEEN;
+        let receiver = &mut self.receivers[rank.index()];
+        let due = receiver.state != state && receiver.sent - receiver.seen < UNSEEN;
         if due {
-            told.state = state;
-            told.sent += 1;
+            receiver.state = state;
+            receiver.sent += 1;
         }
         due
     }
 
     pub(super) fn seen(&mut self, rank: Rank, seen: u64) {
-        let told = &mut self.told[rank.index()];
-        told.seen = seen.clamp(told.seen, told.sent);
+        let receiver = &mut self.receivers[rank.index()];
+        receiver.seen = seen.clamp(receiver.seen, receiver.sent);
     }
 }
 
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn a_change_is_told_at_once_and_once() {
         let mut home = Spreading::new(3);
-        assert!(home.tell(r(), 0), "the first value");
-        assert!(!home.tell(r(), 0));
+        assert!(home.take_due(r(), 0), "the first value");
+        assert!(!home.take_due(r(), 0));
         home.changed();
-        assert!(home.tell(r(), 0) && !home.tell(r(), 0));
+        assert!(home.take_due(r(), 0) && !home.take_due(r(), 0));
         // An offer that changed nothing is answered all the same.
-        assert!(home.tell(r(), 1) && !home.tell(r(), 1));
+        assert!(home.take_due(r(), 1) && !home.take_due(r(), 1));
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         let mut home = Spreading::new(3);
         home.changed();
         home.answers(r(), 0);
-        assert!(!home.tell(r(), 0) && home.tell(Rank::new(2), 0));
+        assert!(!home.take_due(r(), 0) && home.take_due(Rank::new(2), 0));
     }
 
     #[test]
@@ -89,13 +89,13 @@ mod tests {
         let mut sent = 0;
         for _ in 0..1000 {
             home.changed();
-            sent += u64::from(home.tell(r(), 0));
+            sent += u64::from(home.take_due(r(), 0));
         }
         assert_eq!(sent, UNSEEN);
-        assert!(!home.tell(r(), 0));
+        assert!(!home.take_due(r(), 0));
         home.seen(r(), SEEN);
-        assert!(home.tell(r(), 0), "the newest");
-        assert!(!home.tell(r(), 0), "and nothing else");
+        assert!(home.take_due(r(), 0), "the newest");
+        assert!(!home.take_due(r(), 0), "and nothing else");
     }
 
     #[test]
@@ -104,12 +104,12 @@ mod tests {
         let mut home = Spreading::new(2);
         for round in 0..100 {
             home.changed();
-            while home.tell(r(), 0) {
+            while home.take_due(r(), 0) {
                 home.changed();
             }
-            let received = home.told[1].sent;
+            let received = home.receivers[1].sent;
             home.seen(r(), received / SEEN * SEEN);
-            assert!(home.tell(r(), 0), "round {round}");
+            assert!(home.take_due(r(), 0), "round {round}");
         }
     }
 }

@@ -58,7 +58,7 @@ impl From<ScopeWait> for Wait {
             ScopeWait::Settle => (0, 0, Until::Ended),
             ScopeWait::Lead => (1, 0, Until::Ended),
             // This depends on the scopes of other ranks.
-            ScopeWait::OwnRoom => (2, 0, Until::Came),
+            ScopeWait::OwnRoom => (2, 0, Until::Acted),
             ScopeWait::Room(owner) => (3, owner.index() as u64, Until::Answered),
         };
         Wait { number: class << CLASS | detail, until }
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(ScopeWait::of(wait.into()), Ok(wait));
         }
         for (class, detail) in [(0, 0), (0, LAST), (7, 9)] {
-            let own = Wait { number: ScopeWait::own(class, detail), until: Until::Came };
+            let own = Wait { number: ScopeWait::own(class, detail), until: Until::Acted };
             assert_eq!(ScopeWait::of(own), Err((class, detail)));
         }
     }

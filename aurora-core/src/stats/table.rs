@@ -126,15 +126,15 @@ mod tests {
     #[test]
     fn a_few_ranks_have_a_row_each_and_objects_the_sum_of_all() {
         let all = [stats(0, 1), stats(1, 2)];
-        let said = Job(&all).to_string();
-        let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        let table = Job(&all).to_string();
+        let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1], ["0", "0.009000", "0.005000", "0.002000", "0.002000", "2", "0.000", "0", "0"]);
         assert_eq!(lines[2][0], "1");
         assert_eq!(lines[4], ["a", "vector"]);
         assert_eq!(lines[5], ["load", "3", "0.000", "2", "0.003000"]);
         assert_eq!(lines[6..8], [vec!["no", "object"], vec!["barrier", "3", "0.000", "2", "0.003000"]]);
         assert_eq!(lines.len(), 8);
-        assert!(said.lines().all(|line| line.len() <= 100), "{said}");
+        assert!(table.lines().all(|line| line.len() <= 100), "{table}");
     }
 
     #[test]
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn many_ranks_have_the_least_the_middle_and_the_most() {
         let all: Vec<Stats> = (0..21).map(|rank| stats(rank, 100 - rank as u64)).collect();
-        let said = Job(&all).to_string();
+        let table = Job(&all).to_string();
         let messages = |line: &str| line.split_whitespace().nth(5).map(str::to_string);
-        let said: Vec<_> = said.lines().skip(1).take(3).map(messages).collect();
-        assert_eq!(said, ["160", "180", "200"].map(|number| Some(number.to_string())));
+        let counts: Vec<_> = table.lines().skip(1).take(3).map(messages).collect();
+        assert_eq!(counts, ["160", "180", "200"].map(|number| Some(number.to_string())));
     }
 }

@@ -10,7 +10,7 @@ use crate::scope::ScopeWait;
 use aurora_net::{Payload, Rank, Token};
 
 /// The wait until no transfer reads this rank's block, or until the block has left its readers.
-pub(crate) const GATE: Wait = Wait { number: ScopeWait::own(0, 0), until: Until::Came };
+pub(crate) const GATE: Wait = Wait { number: ScopeWait::own(0, 0), until: Until::Acted };
 
 impl VectorCore {
     /// Sends a request, which the owner serves after the scopes that this rank has entered before.

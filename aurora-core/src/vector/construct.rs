@@ -1,6 +1,6 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
-use crate::collective::Came;
+use crate::collective::Proposal;
 use crate::distribution::{Distribution, Partition, Refusal, Shape};
 use crate::element::Element;
 use crate::error::{Result, clip};
@@ -52,8 +52,9 @@ impl VectorPlan {
         let own = self.dist.range(link.me).len() * size_of::<T>();
         let demand = Demand::new(link.me, own, Limits::find().pools());
         let action = self.plan.action();
-        let came = Came { demand, ..Came::new("the begin of a construction", &action, self.plan.key_of(link.id())) };
-        match link.come(came, &self.plan.site)? {
+        let proposal =
+            Proposal { demand, ..Proposal::new("the begin of a construction", &action, self.plan.key_of(link.id())) };
+        match link.propose(proposal, &self.plan.site)? {
             None => Ok(true),
             Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.plan.name(), &self.plan.site)),
         }

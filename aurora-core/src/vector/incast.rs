@@ -24,12 +24,12 @@ pub(crate) struct IncastGuard<T> {
     held: Vec<(Rank, T)>,
     asked: BTreeSet<Rank>,
     /// The arrival times of the first and the last held request.
-    came: Option<(Instant, Instant)>,
+    arrivals: Option<(Instant, Instant)>,
 }
 
 impl<T> IncastGuard<T> {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), came: None }
+        IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), arrivals: None }
     }
 
     /// True if a read of `bytes` is part of such an exchange. Its rank reads from `owners` ranks in the same call.
@@ -38,14 +38,14 @@ impl<T> IncastGuard<T> {
     }
 
     pub(crate) fn hold(&mut self, now: Instant, from: Rank, request: T) {
-        self.came = Some((self.came.map_or(now, |(first, _)| first), now));
+        self.arrivals = Some((self.arrivals.map_or(now, |(first, _)| first), now));
         self.asked.insert(from);
         self.held.push((from, request));
     }
 
     /// The end of the wait, if there is one.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.came.map(|(first, last)| (last + QUIET).min(first + MOST))
+        self.arrivals.map(|(first, last)| (last + QUIET).min(first + MOST))
     }
 
     /// All requests held back, beginning with the rank after ours; none before the wait has ended.
@@ -55,7 +55,7 @@ impl<T> IncastGuard<T> {
             return Vec::new();
         }
         self.asked.clear();
-        self.came = None;
+        self.arrivals = None;
         let mut held = std::mem::take(&mut self.held);
         held.sort_by_key(|(from, _)| (from.index() + self.size - self.me.index()) % self.size);
         held.into_iter().map(|(_, request)| request).collect()

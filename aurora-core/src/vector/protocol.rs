@@ -133,7 +133,7 @@ pub(crate) trait Numbered: Protocol + Sized {
 
     /// A wait of this protocol: an epoch or a rank is its detail.
     fn wait(detail: u64) -> Wait {
-        Wait { number: ScopeWait::own(Self::NUMBER.into(), detail), until: Until::Came }
+        Wait { number: ScopeWait::own(Self::NUMBER.into(), detail), until: Until::Acted }
     }
 }
 

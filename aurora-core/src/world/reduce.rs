@@ -1,7 +1,7 @@
 //! Reductions and scans over the ranks.
 
 use super::World;
-use crate::collective::{Came, In, fold};
+use crate::collective::{In, Proposal, fold};
 use crate::element::Element;
 use crate::error::Result;
 use crate::link::{CollectiveCall, Give, Step};
@@ -267,15 +267,15 @@ impl World {
         let call = Call { reduction, element: short::<T>(), len: values.len(), op: PhantomData::<O> };
         let key = [TypeKey::of::<T>().number(), TypeKey::of::<O>().number(), values.len() as u64];
         let action = In(&call);
-        let came = Came {
+        let proposal = Proposal {
             refusal: match reduction {
                 Reduction::To(root) => self.is_there(root, site).err(),
                 _ => None,
             },
-            ..Came::new(reduction.name(), &action, key.into_iter().fold(reduction.key(), digest::add))
+            ..Proposal::new(reduction.name(), &action, key.into_iter().fold(reduction.key(), digest::add))
         };
         let upto = reduction.upto(self.rank().index(), self.size());
-        let mut call = CollectiveCall::new(self.link(), came, site);
+        let mut call = CollectiveCall::new(self.link(), proposal, site);
         if let [value] = values
             && size_of::<T>() <= call.longest_word(call.size())
         {

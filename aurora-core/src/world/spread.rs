@@ -1,7 +1,7 @@
 //! One rank's data for all ranks (`broadcast`), and each rank's data for all (`all_gather`).
 
 use super::World;
-use crate::collective::{Came, In, fold};
+use crate::collective::{In, Proposal, fold};
 use crate::element::Element;
 use crate::encoding::{ScalarValue, decode, encode};
 use crate::error::{ObjectName, Result};
@@ -76,7 +76,7 @@ impl World {
         let action = In(&text);
         let key = digest::add(digest::add(BROADCAST, root.index() as u64), TypeKey::of::<V>().number());
         let mut call =
-            CollectiveCall::new(self.link(), Came { refusal, ..Came::new("broadcast", &action, key) }, &site);
+            CollectiveCall::new(self.link(), Proposal { refusal, ..Proposal::new("broadcast", &action, key) }, &site);
         let announced = match root == self.rank() {
             true => Announced::encode(&own, call.longest_word(1)),
             false => Vec::new(),
@@ -119,8 +119,9 @@ impl World {
         let action = In(&text);
         let key = [root.index() as u64, TypeKey::of::<T>().number(), values.len() as u64];
         let key = key.into_iter().fold(BROADCAST_SLICE, digest::add);
-        let came = Came { refusal: self.is_there(root, &site).err(), ..Came::new("broadcast_slice", &action, key) };
-        let mut call = CollectiveCall::new(self.link(), came, &site);
+        let proposal =
+            Proposal { refusal: self.is_there(root, &site).err(), ..Proposal::new("broadcast_slice", &action, key) };
+        let mut call = CollectiveCall::new(self.link(), proposal, &site);
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
         if bytes.len() > call.longest_word(1) {
             return spread(&mut call, root.index(), bytes);
@@ -160,8 +161,8 @@ impl World {
         let text = format_args!("all_gather of a {value_type}");
         let action = In(&text);
         let key = digest::add(ALL_GATHER, TypeKey::of::<V>().number());
-        let came = Came { refusal, ..Came::new("all_gather", &action, key) };
-        let all = self.gather_bytes::<u8>(&own, came, &site)?;
+        let proposal = Proposal { refusal, ..Proposal::new("all_gather", &action, key) };
+        let all = self.gather_bytes::<u8>(&own, proposal, &site)?;
         let mut own = Some(value);
         let of = |(rank, bytes): (usize, &Vec<u8>)| match own.take_if(|_| self.rank() == rank) {
             Some(own) => Ok(own),
@@ -199,25 +200,27 @@ impl World {
         let text = format_args!("all_gather_slice of {element}");
         let action = In(&text);
         let key = digest::add(ALL_GATHER_SLICE, TypeKey::of::<T>().number());
-        self.gather_bytes(values, Came::new("all_gather_slice", &action, key), &site)
+        self.gather_bytes(values, Proposal::new("all_gather_slice", &action, key), &site)
     }
 
-    fn gather_bytes<T: Element>(&self, values: &[T], came: Came<'_>, site: &Site) -> Result<Vec<Vec<T>>> {
+    fn gather_bytes<T: Element>(&self, values: &[T], proposal: Proposal<'_>, site: &Site) -> Result<Vec<Vec<T>>> {
         let (me, size) = (self.rank().index(), self.size());
-        let what = came.what;
+        let what = proposal.what;
         let own: &[u8] = bytemuck::cast_slice(values);
-        let mut call = CollectiveCall::new(self.link(), came, site);
+        let mut call = CollectiveCall::new(self.link(), proposal, site);
         let announced = Announced::encode(own, call.longest_word(size));
         let announced = call.share(Give::Text(&announced), |given| {
             (0..size).map(|rank| Announced::decode(given.of(rank)).ok_or(rank)).collect::<Result<Vec<_>, usize>>()
         })?;
         let announced = announced.map_err(|rank| crate::kernel::message::malformed(Rank::new(rank)))?;
         // The number of bytes of each rank that follow.
-        let follow: Vec<usize> =
-            announced.iter().map(|said| if let Announced::Follows(len) = said { *len } else { 0 }).collect();
+        let follow: Vec<usize> = announced
+            .iter()
+            .map(|announcement| if let Announced::Follows(len) = announcement { *len } else { 0 })
+            .collect();
         let mut all = Vec::with_capacity(size);
-        for (rank, said) in announced.into_iter().enumerate() {
-            let len = match &said {
+        for (rank, announcement) in announced.into_iter().enumerate() {
+            let len = match &announcement {
                 Announced::Here(bytes) => bytes.len(),
                 Announced::Follows(len) => *len,
             };
@@ -225,7 +228,7 @@ impl World {
                 return Err(crate::kernel::message::malformed(Rank::new(rank)));
             }
             let mut of: Vec<T> = room(len / size_of::<T>(), self, what, site)?;
-            if let Announced::Here(bytes) = said {
+            if let Announced::Here(bytes) = announcement {
                 fold::copy(&mut of, &bytes);
             }
             all.push(of);

@@ -212,8 +212,8 @@ fn a_killed_rank_is_named() {
     let mut job = Command::new(std::env::current_exe().expect("it runs"));
     job.args(["--exact", "counting::a_killed_rank_is_named", "--nocapture"]).env(JOB, "1");
     let output = job.output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("THE END: rank 1 failed: its process was killed by signal 9 (SIGKILL)"), "{said}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("THE END: rank 1 failed: its process was killed by signal 9 (SIGKILL)"), "{error}");
 }
 
 /// Words that the ranks of a node share: each rank adds to them, and all see the sum.

@@ -7,24 +7,24 @@ use std::time::Instant;
 /// Panics in one of its methods, after a message has arrived.
 struct Evil {
     panics_in: &'static str,
-    came: bool,
+    arrived: bool,
 }
 
 impl Evil {
     fn at(&self, method: &str) {
-        assert!(!self.came || self.panics_in != method, "evil {method}");
+        assert!(!self.arrived || self.panics_in != method, "evil {method}");
     }
 }
 
 impl SharedObject for Evil {
     fn place(&mut self, _: Rank, _: &[u8], _: usize, _: &Cx<'_>) -> Place {
-        self.came = true;
+        self.arrived = true;
         self.at("place");
         Place::Buffer
     }
 
     fn deliver(&mut self, _: Rank, _: &[u8], _: Received, cx: &mut Cx<'_>) -> Read<()> {
-        self.came = true;
+        self.arrived = true;
         if self.panics_in == "shut" || self.panics_in == "failed" {
             cx.fail(cx.error("at fault on purpose"));
         }
@@ -57,7 +57,7 @@ impl SharedObject for Evil {
 
 /// The outcome of a message of rank 1 on rank 0.
 fn provoked(world: &World, panics_in: &'static str) -> Result<()> {
-    let evil = world.share(Plan::new("Evil", &10), |_| Ok(Evil { panics_in, came: false }))?;
+    let evil = world.share(Plan::new("Evil", &10), |_| Ok(Evil { panics_in, arrived: false }))?;
     let sound = keeper(world)?;
     sound.act(|keeper, _| {
         keeper.answers = true;
@@ -86,8 +86,8 @@ fn a_panic_in_what_follows_a_message_poisons_that_object_alone() {
 #[test]
 fn a_panic_where_an_object_should_tidy_up_ends_the_job() {
     for panics_in in ["shut", "failed"] {
-        for said in fails_on_all_routes(2, |world| provoked(world, panics_in)) {
-            assert!(said.contains(&format!("evil {panics_in}")), "{said}");
+        for error in fails_on_all_routes(2, |world| provoked(world, panics_in)) {
+            assert!(error.contains(&format!("evil {panics_in}")), "{error}");
         }
     }
 }

@@ -18,7 +18,7 @@ mod words;
 type Read<T> = std::result::Result<T, Malformed>;
 
 /// A wait at any object for a message.
-const ONE: Wait = Wait { number: 1, until: Until::Came };
+const ONE: Wait = Wait { number: 1, until: Until::Acted };
 
 fn routes() -> [Route; 3] {
     [Route::Local, Route::Shm, Route::Udp]
@@ -46,7 +46,7 @@ fn next(cx: &Cx<'_>) -> Rank {
 /// Passes numbers on to the next rank, until they are 0. Counts received numbers.
 #[derive(Default)]
 struct Ring {
-    came: u64,
+    arrived: u64,
     ended: bool,
     depth: u32,
 }
@@ -56,7 +56,7 @@ impl SharedObject for Ring {
         self.depth += 1;
         assert_eq!(self.depth, 1, "a call is never made from inside another");
         let left: u64 = decode(header)?;
-        self.came += 1;
+        self.arrived += 1;
         match left {
             0 => self.ended = true,
             left => cx.send(next(cx), &(left - 1), Payload::Empty, How::default()),
@@ -85,10 +85,10 @@ fn ring(world: &World, hops: u64) -> Result<()> {
         ring.wait(ONE, |ring, _| ring.ended.then_some(Ok(())))?;
     }
     // Other objects have turns meanwhile.
-    let all = world.all_reduce(Sum, ring.act(|ring, _| Ok(ring.came))?)?;
+    let all = world.all_reduce(Sum, ring.act(|ring, _| Ok(ring.arrived))?)?;
     world.barrier()?;
-    let came = ring.act(|ring, _| Ok(ring.came))?;
-    assert!(all <= hops && world.all_reduce(Sum, came)? == hops);
+    let arrived = ring.act(|ring, _| Ok(ring.arrived))?;
+    assert!(all <= hops && world.all_reduce(Sum, arrived)? == hops);
     Ok(())
 }
 
@@ -153,14 +153,14 @@ fn keeper(world: &World) -> Result<Shared<Keeper>> {
 
 #[test]
 fn an_answer_that_can_never_come_is_an_error() {
-    for said in fails_on_all_routes(2, |world| {
+    for error in fails_on_all_routes(2, |world| {
         let keeper = keeper(world)?;
         if !world.is_root() {
             keeper.ask(Rank::new(0), "knock", &(), Payload::Empty)?;
         }
         world.barrier()
     }) {
-        assert!(said.contains("`knock` on the Keeper") && said.contains("barrier"), "{said}");
+        assert!(error.contains("`knock` on the Keeper") && error.contains("barrier"), "{error}");
     }
 }
 
@@ -238,7 +238,7 @@ impl SharedObject for Brittle {
 
 #[test]
 fn a_panic_in_failed_ends_the_job() {
-    for said in fails_on_all_routes(2, |world| {
+    for error in fails_on_all_routes(2, |world| {
         let brittle = world.share(Plan::new("Brittle", &2), |_| Ok(Brittle))?;
         if world.is_root() {
             let _ = brittle.act(|_, cx| {
@@ -249,13 +249,13 @@ fn a_panic_in_failed_ends_the_job() {
         world.barrier()?;
         world.barrier()
     }) {
-        assert!(said.contains("where it should tidy up"), "{said}");
+        assert!(error.contains("where it should tidy up"), "{error}");
     }
 }
 
 #[test]
 fn a_header_that_makes_no_sense_ends_the_job() {
-    for said in fails_on_all_routes(2, |world| {
+    for error in fails_on_all_routes(2, |world| {
         let ring = world.share(Plan::new("Ring", &0), |_| Ok(Ring::default()))?;
         if world.is_root() {
             ring.act(|_, cx| {
@@ -265,7 +265,7 @@ fn a_header_that_makes_no_sense_ends_the_job() {
         }
         (0..1000).try_for_each(|_| world.barrier())
     }) {
-        assert!(said.contains("makes no sense"), "{said}");
+        assert!(error.contains("makes no sense"), "{error}");
     }
 }
 
@@ -324,7 +324,7 @@ fn replies_come_to_the_object_also_of_this_rank() {
 
 #[test]
 fn what_one_rank_cannot_make_no_rank_gets() {
-    let said = fails_on_all_routes(3, |world| {
+    let errors = fails_on_all_routes(3, |world| {
         world
             .share(Plan::new("Picky", &8), |making| match making.rank.index() {
                 1 => Err(Error::user("there is no disk")),
@@ -332,37 +332,37 @@ fn what_one_rank_cannot_make_no_rank_gets() {
             })
             .map(drop)
     });
-    assert!(said.iter().all(|said| said.contains("there is no disk")), "{said:?}");
-    let said = fails_on_all_routes(2, |world| {
+    assert!(errors.iter().all(|error| error.contains("there is no disk")), "{errors:?}");
+    let errors = fails_on_all_routes(2, |world| {
         world.share(Plan::new("Shape", &world.rank().index()), |_| Ok(Keeper::default())).map(drop)
     });
-    assert!(said.iter().all(|said| said.contains("is in the construction of a Shape")), "{said:?}");
+    assert!(errors.iter().all(|error| error.contains("is in the construction of a Shape")), "{errors:?}");
 }
 
 #[test]
 fn ranks_that_share_different_objects_disagree() {
-    let said = fails_on_all_routes(2, |world| match world.is_root() {
+    let errors = fails_on_all_routes(2, |world| match world.is_root() {
         true => world.share(Plan::new("thing", &1), |_| Ok(Ring::default())).map(drop),
         false => world.share(Plan::new("thing", &1), |_| Ok(Keeper::default())).map(drop),
     });
     let words = ["ranks disagree", "construction of a thing, of type objects::Ring", "objects::Keeper"];
-    assert!(said.iter().all(|said| words.iter().all(|word| said.contains(word))), "{said:?}");
-    let said = fails_on_all_routes(2, |world| {
+    assert!(errors.iter().all(|error| words.iter().all(|word| error.contains(word))), "{errors:?}");
+    let errors = fails_on_all_routes(2, |world| {
         world.share(Plan::new(format!("thing {}", world.rank()), &1), |_| Ok(Keeper::default())).map(drop)
     });
     let words = ["ranks disagree", "construction of a thing rank 0", "construction of a thing rank 1"];
-    assert!(said.iter().all(|said| words.iter().all(|word| said.contains(word))), "{said:?}");
+    assert!(errors.iter().all(|error| words.iter().all(|word| error.contains(word))), "{errors:?}");
     // Objects of equal names and types.
-    let said = fails_on_all_routes(2, |world| {
+    let errors = fails_on_all_routes(2, |world| {
         world.share(Plan::new("thing", &world.is_root()), |_| Ok(Keeper::default())).map(drop)
     });
-    assert!(said.iter().all(|said| said.contains("values that a plan requires to be equal")), "{said:?}");
+    assert!(errors.iter().all(|error| error.contains("values that a plan requires to be equal")), "{errors:?}");
 }
 
 /// The rank that has panicked makes its second object, while other ranks are in the construction of their first.
 #[test]
 fn an_object_whose_making_panics_is_tried_again() {
-    let said = fails_on_all_routes(2, |world| {
+    let errors = fails_on_all_routes(2, |world| {
         let make = |fails: bool| {
             world.share(Plan::new("Keeper", &1), |_| match fails {
                 true => std::panic::panic_any("quietly"),
@@ -375,7 +375,7 @@ fn an_object_whose_making_panics_is_tried_again() {
         make(false)?;
         world.barrier()
     });
-    assert!(said.iter().all(|said| said.contains("ranks disagree")), "{said:?}");
+    assert!(errors.iter().all(|error| error.contains("ranks disagree")), "{errors:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Memory of its own: received bytes are at their place, and lent bytes are read again.
 struct Memory {
     bytes: Vec<u8>,
-    came: bool,
+    arrived: bool,
     released: bool,
 }
 
@@ -51,7 +51,7 @@ impl SharedObject for Memory {
         };
         if let About::Placed = decode(header)? {
             assert_eq!(Loan::of(token), Loan::new(MINE));
-            self.came = true;
+            self.arrived = true;
         }
         cx.progress();
         Ok(())
@@ -67,7 +67,7 @@ fn payloads_go_where_they_are_placed() {
     const LEN: usize = 300_000;
     on_all_routes(2, |world| {
         let mine = world.rank().index() as u8 + 1;
-        let memory = Memory { bytes: vec![mine; LEN], came: false, released: false };
+        let memory = Memory { bytes: vec![mine; LEN], arrived: false, released: false };
         let memory = world.share(Plan::new("Memory", &3), |_| Ok(memory))?;
         if world.is_root() {
             memory.act(|_, cx| {
@@ -82,7 +82,7 @@ fn payloads_go_where_they_are_placed() {
             })?;
             memory.wait(ONE, |memory, _| memory.released.then_some(Ok(())))?;
         } else {
-            memory.wait(ONE, |memory, _| memory.came.then_some(Ok(())))?;
+            memory.wait(ONE, |memory, _| memory.arrived.then_some(Ok(())))?;
             memory.act(|memory, _| {
                 assert!(memory.bytes.iter().all(|byte| *byte == 1));
                 Ok(())

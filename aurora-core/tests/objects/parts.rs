@@ -166,7 +166,7 @@ fn work_waits_for_a_guard_and_goes_on_after_it() {
 
 #[test]
 fn a_request_that_a_guard_holds_up_for_ever_is_an_error() {
-    for said in super::fails_on_all_routes(2, |world| {
+    for error in super::fails_on_all_routes(2, |world| {
         let log = log(world)?;
         if world.rank() == 1 {
             let take = |log: &mut Log| {
@@ -184,7 +184,7 @@ fn a_request_that_a_guard_holds_up_for_ever_is_an_error() {
         }
         Ok(())
     }) {
-        assert!(said.contains("rank 1 has not closed the Taken") && said.contains("rank 0"), "{said}");
+        assert!(error.contains("rank 1 has not closed the Taken") && error.contains("rank 0"), "{error}");
     }
 }
 
@@ -196,7 +196,7 @@ fn a_flush_that_fails_is_the_error_of_all_ranks() {
             send(Rank::new(7), (0, 0), Payload::Empty)
         }
     }
-    for said in super::fails_on_all_routes(3, |world| {
+    for error in super::fails_on_all_routes(3, |world| {
         let log = log(world)?;
         let opening = Opening::writes("Record");
         match world.rank().index() {
@@ -205,7 +205,7 @@ fn a_flush_that_fails_is_the_error_of_all_ranks() {
         }
         read(&log, world.rank(), 0).map(drop)
     }) {
-        assert!(said.contains("rank 7"), "{said}");
+        assert!(error.contains("rank 7"), "{error}");
     }
 }
 
@@ -256,18 +256,18 @@ fn work_in_steps_is_done_before_the_job_ends() {
             send(Rank::new(0), 0, Payload::Empty)
         }
     }
-    for said in super::fails_on_all_routes(3, |world| {
+    for error in super::fails_on_all_routes(3, |world| {
         let late = world.share_part(Plan::new("late", &()), |_| Ok(Late))?;
         drop(late.open_scope(Opening::writes("Record"), Some)?);
         Ok(())
     }) {
-        assert!(said.contains("too late"), "{said}");
+        assert!(error.contains("too late"), "{error}");
     }
 }
 
 #[test]
 fn a_request_to_the_own_rank_that_its_own_guard_holds_up_is_an_error() {
-    for said in super::fails_on_all_routes(2, |world| {
+    for error in super::fails_on_all_routes(2, |world| {
         let log = log(world)?;
         let take = |log: &mut Log| {
             log.taken = true;
@@ -278,7 +278,7 @@ fn a_request_to_the_own_rank_that_its_own_guard_holds_up_is_an_error() {
         guard.end(|log, _| log.part_mut().taken = false);
         world.barrier()
     }) {
-        assert!(said.contains("a rank waits for itself"), "{said}");
+        assert!(error.contains("a rank waits for itself"), "{error}");
     }
 }
 
@@ -322,8 +322,8 @@ fn a_request_that_other_requests_hold_up_is_no_error_unless_all_ranks_wait() {
         world.barrier()
     };
     on_all_routes(3, |world| run(world, 1));
-    for said in super::fails_on_all_routes(3, |world| run(world, 0)) {
-        assert!(said.contains("none can go on"), "{said}");
+    for error in super::fails_on_all_routes(3, |world| run(world, 0)) {
+        assert!(error.contains("none can go on"), "{error}");
     }
 }
 
@@ -358,7 +358,7 @@ fn a_part_lends_no_memory() {
 
 #[test]
 fn an_order_of_one_rank_is_a_mismatch() {
-    for said in super::fails_on_all_routes(2, |world| {
+    for error in super::fails_on_all_routes(2, |world| {
         let log = log(world)?;
         let mut opening = Opening::writes("Record");
         if world.is_root() {
@@ -366,6 +366,6 @@ fn an_order_of_one_rank_is_a_mismatch() {
         }
         log.open_scope(opening, Unsent::default())?.finish()
     }) {
-        assert!(said.contains("in the order of the ranks"), "{said}");
+        assert!(error.contains("in the order of the ranks"), "{error}");
     }
 }

@@ -24,14 +24,14 @@ impl SharedObject for Stubborn {
 
 #[test]
 fn waits_at_two_objects_in_a_circle_are_an_error() {
-    for said in fails_on_all_routes(2, |world| {
+    for error in fails_on_all_routes(2, |world| {
         let first = world.share(Plan::new("First", &4), |_| Ok(Stubborn))?;
         let second = world.share(Plan::new("Second", &5), |_| Ok(Stubborn))?;
         let other = 1 - world.rank().index();
         let at = if world.is_root() { &first } else { &second };
-        at.wait(Wait { number: other as u64, until: Until::Came }, |_, _| None)
+        at.wait(Wait { number: other as u64, until: Until::Acted }, |_, _| None)
     }) {
-        assert!(said.contains("First") || said.contains("Second"), "{said}");
+        assert!(error.contains("First") || error.contains("Second"), "{error}");
     }
 }
 
@@ -78,7 +78,7 @@ fn a_lock_that_a_rank_takes_twice_is_an_error() {
         (2, 1, false, false),
         (3, 2, true, true),
     ] {
-        for said in fails_on_all_routes(ranks, |world| {
+        for error in fails_on_all_routes(ranks, |world| {
             let lock = world.share(Plan::new("Lock", &any), |_| Ok(Lock { any, ..Lock::default() }))?;
             if world.rank() == culprit {
                 lock.ask(Rank::new(0), "lock", &(), Payload::Empty)?;
@@ -88,8 +88,8 @@ fn a_lock_that_a_rank_takes_twice_is_an_error() {
         }) {
             let words = ["`lock` on the Lock", "objects/waits.rs:"];
             assert!(
-                words.iter().all(|word| said.contains(word)) && !said.contains("in time"),
-                "{ranks}, {culprit}, {any}: {said}"
+                words.iter().all(|word| error.contains(word)) && !error.contains("in time"),
+                "{ranks}, {culprit}, {any}: {error}"
             );
         }
     }
@@ -99,7 +99,7 @@ fn a_lock_that_a_rank_takes_twice_is_an_error() {
 #[test]
 fn a_request_to_oneself_that_another_rank_holds_up_is_an_error() {
     for any in [false, true] {
-        for said in fails_on_all_routes(2, |world| {
+        for error in fails_on_all_routes(2, |world| {
             let lock = world.share(Plan::new("Lock", &any), |_| Ok(Lock { any, ..Lock::default() }))?;
             if world.is_root() {
                 lock.ask(Rank::new(1), "lock", &(), Payload::Empty)?;
@@ -108,7 +108,7 @@ fn a_request_to_oneself_that_another_rank_holds_up_is_an_error() {
             world.barrier()?;
             lock.ask(Rank::new(1), "lock", &(), Payload::Empty).map(drop)
         }) {
-            assert!(said.contains("`lock` on the Lock") && !said.contains("in time"), "{any}: {said}");
+            assert!(error.contains("`lock` on the Lock") && !error.contains("in time"), "{any}: {error}");
         }
     }
 }
@@ -167,13 +167,16 @@ fn a_request_that_another_object_holds_back_is_no_reason() {
 #[test]
 fn a_wait_for_oneself_is_an_error() {
     for ranks in [1, 2] {
-        for until in [Until::Came, Until::Ended] {
-            for said in fails_on_all_routes(ranks, |world| {
+        for until in [Until::Acted, Until::Ended] {
+            for error in fails_on_all_routes(ranks, |world| {
                 let own = world.share(Plan::new("Own", &4), |_| Ok(Stubborn))?;
                 let me = world.rank().index() as u64;
                 own.wait(Wait { number: me, until }, |_, _| None::<Result<()>>)
             }) {
-                assert!(said.contains("waits at the Own") && !said.contains("in time"), "{ranks}, {until:?}: {said}");
+                assert!(
+                    error.contains("waits at the Own") && !error.contains("in time"),
+                    "{ranks}, {until:?}: {error}"
+                );
             }
         }
     }

@@ -29,9 +29,9 @@ impl SharedObject for Sum {
     }
 }
 
-fn said_by(sum: &Shared<Sum>, said: u64) -> Result<()> {
+fn said_by(sum: &Shared<Sum>, error: u64) -> Result<()> {
     sum.act(|sum, _| {
-        sum.mine = said;
+        sum.mine = error;
         Ok(())
     })
 }
@@ -42,9 +42,9 @@ fn words_of_named_objects_are_merged_once_each() {
         on_all_routes(ranks, |world| {
             let make = |name: &str| world.share(Plan::new(name, &name), |_| Ok(Sum::default()));
             let (first, second) = (make("first")?, make("second")?);
-            let said = 10 + world.rank().index() as u64;
-            said_by(&first, said)?;
-            said_by(&second, 100 * said)?;
+            let error = 10 + world.rank().index() as u64;
+            said_by(&first, error)?;
+            said_by(&second, 100 * error)?;
             world.sync(&[&first, &second])?;
             world.sync(&[&second])?;
             world.barrier()?;
@@ -54,12 +54,12 @@ fn words_of_named_objects_are_merged_once_each() {
             Ok(())
         });
     }
-    for said in fails_on_all_routes(3, |world| {
+    for error in fails_on_all_routes(3, |world| {
         let make = |name: &str| world.share(Plan::new(name, &name), |_| Ok(Sum::default()));
         let (first, second) = (make("first")?, make("second")?);
         world.sync(&[if world.is_root() { &first } else { &second }])
     }) {
-        assert!(said.contains("a barrier that names objects"), "{said}");
+        assert!(error.contains("a barrier that names objects"), "{error}");
     }
 }
 

@@ -19,7 +19,7 @@ impl Announced {
             [] => "Start it without mpirun, and set AURORA_RANKS".into(),
             _ => format!("{}. For mpirun or srun, build it with MPI", self.unset()),
         };
-        format!("{}, but it was built without MPI. {by_hand}. {BUILD_WITH_MPI}", self.said())
+        format!("{}, but it was built without MPI. {by_hand}. {BUILD_WITH_MPI}", self.claim())
     }
 
     /// The error message of a program to which its MPI, `library`, reports another number of ranks.
@@ -33,12 +33,12 @@ impl Announced {
             "{}, but MPI sees {size}{here}. {}. This program was built for {library}; if another MPI's mpirun has \
              started it, start it with that MPI's mpirun, or build it again, in a target directory of its own, with \
              MPICC set to the other's mpicc",
-            self.said(),
+            self.claim(),
             self.unset()
         )
     }
 
-    fn said(&self) -> String {
+    fn claim(&self) -> String {
         let by = match self.variables[..] {
             [] if self.size.is_none() => return "the program asks for MPI".into(),
             [] => String::new(),

@@ -70,8 +70,9 @@ impl Announcer {
 
     fn was_announced(&self) -> bool {
         let Some(announced) = &self.announced else { return false };
-        let (mut said, proof) = ([0; Proof::LEN + 1], self.proof());
-        let looks = (0..LOOKS).map_while(|_| announced.recv(&mut said).ok().map(|length| proof.is(&said[..length])));
+        let (mut answer, proof) = ([0; Proof::LEN + 1], self.proof());
+        let looks =
+            (0..LOOKS).map_while(|_| announced.recv(&mut answer).ok().map(|length| proof.is(&answer[..length])));
         looks.into_iter().any(|ours| ours)
     }
 

@@ -104,8 +104,8 @@ mod tests {
         let mut coordinator = Coordinator::new(3);
         let original = Failure::of(rank(2), "lost");
         let notices = coordinator.handle(rank(1), Report::Failed(original.heard()));
-        let told: Vec<usize> = notices.iter().map(|(to, _)| to.index()).collect();
-        assert_eq!(told, [0, 2]);
+        let notified: Vec<usize> = notices.iter().map(|(to, _)| to.index()).collect();
+        assert_eq!(notified, [0, 2]);
         assert!(coordinator.handle(rank(2), Report::Failed(original.clone())).is_empty());
         assert!(coordinator.handle(rank(0), Report::Failed(Failure::of(rank(0), "later"))).is_empty());
         assert_eq!(coordinator.failure(), Some(&original));

@@ -173,12 +173,12 @@ impl Found {
                 Ok(node)
             }
             Seeker::Follower { channel, handshake, .. } => {
-                let Some(Message { bytes: said, .. }) = receive(&channel)? else {
+                let Some(Message { bytes, .. }) = receive(&channel)? else {
                     // This process is most likely about to be killed, with the cause reported elsewhere.
                     thread::sleep(grace);
                     return Err(gone());
                 };
-                if !handshake.is_welcome(me, &said) {
+                if !handshake.is_welcome(me, &bytes) {
                     return Err(Error::Impostor { rank: leader });
                 }
                 let mut node = Node::new(ranks, Role::follower(channel), grace, cores);

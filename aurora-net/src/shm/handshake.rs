@@ -44,17 +44,17 @@ impl Handshake {
 
     /// The sender of a hello. `None`: not a rank of this job.
     pub fn who(&self, hello: &[u8]) -> Option<Rank> {
-        let (number, said) = hello.split_first_chunk::<RANK>()?;
+        let (number, bytes) = hello.split_first_chunk::<RANK>()?;
         let peer = Rank::from(usize::try_from(u64::from_le_bytes(*number)).ok()?);
-        (peer != self.leader && self.hello_of(peer)?.is(said)).then_some(peer)
+        (peer != self.leader && self.hello_of(peer)?.is(bytes)).then_some(peer)
     }
 
     pub fn welcome(&self, peer: Rank) -> Option<Vec<u8>> {
         Some(self.welcome_to(peer)?.to_bytes().to_vec())
     }
 
-    pub fn is_welcome(&self, peer: Rank, said: &[u8]) -> bool {
-        self.welcome_to(peer).is_some_and(|proof| proof.is(said))
+    pub fn is_welcome(&self, peer: Rank, bytes: &[u8]) -> bool {
+        self.welcome_to(peer).is_some_and(|proof| proof.is(bytes))
     }
 }
 

@@ -84,8 +84,8 @@ mod tests {
             let word = AtomicU32::new(0);
             WakersCore(&word).note();
             assert_eq!(word.load(Ordering::Relaxed), core as u32 + 1);
-            for told in [0, core as u32 + 1, core as u32 + 2] {
-                word.store(told, Ordering::Relaxed);
+            for value in [0, core as u32 + 1, core as u32 + 2] {
+                word.store(value, Ordering::Relaxed);
                 WakersCore(&word).leave();
                 assert_eq!((sched_getcpu(), sched_getaffinity(None).unwrap().count()), (core, 1));
             }

@@ -337,8 +337,8 @@ mod tests {
         assert!(never.contains(" by the interface lo (127.0.0.1)"), "{never}");
         // A destination that works again is not reported any more.
         from.unreached.insert(to.address(), Failing { calls: 7, errno: 1 });
-        let told = from.trouble(me, to.address(), false).unwrap().to_string();
-        assert!(told.contains("7 calls in a row have failed, with `Operation not permitted (os error 1)`"), "{told}");
+        let error = from.trouble(me, to.address(), false).unwrap().to_string();
+        assert!(error.contains("7 calls in a row have failed, with `Operation not permitted (os error 1)`"), "{error}");
         from.send(to.address(), 100, &[0; 100]).unwrap();
         assert_eq!(from.trouble(me, to.address(), true), None);
     }

@@ -219,7 +219,7 @@ impl<P: Program> Execute<P> {
     /// reads more different blocks of other nodes than the budget has copies.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
         match event {
-            Event::Order(order) => self.obey(order, out),
+            Event::Order(order) => self.handle_order(order, out),
             Event::Arrived(block) => self.take_in(block),
             Event::Ran { instruction, took } => self.ran(instruction, took, out),
             Event::Modifier { task, by } => {
@@ -266,7 +266,7 @@ impl<P: Program> Execute<P> {
         self.lost.host(self.owners[block as usize]) == Some(self.me)
     }
 
-    fn obey(&mut self, order: Order, out: &mut Vec<Command>) {
+    fn handle_order(&mut self, order: Order, out: &mut Vec<Command>) {
         match order {
             Order::Grant(grant) => {
                 self.asked = false;

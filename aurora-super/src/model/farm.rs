@@ -72,48 +72,49 @@ impl Farm {
     /// [`Error::OtherMachines`] if the configuration is one of other machines.
     pub fn makespans(&self, machines: &Machines, configuration: &Configuration) -> Result<Makespans, Error> {
         let power = machines.power(configuration)?;
-        let used = machines.weights().iter().zip(configuration.processors()).filter(|(_, count)| **count > 0);
-        let lots: Vec<Lot> =
-            used.map(|(weight, count)| Lot { unit: self.unit_seconds / weight, size: *count }).collect();
+        let counts = machines.weights().iter().zip(configuration.processors()).filter(|(_, count)| **count > 0);
+        let used: Vec<Processors> = counts
+            .map(|(weight, count)| Processors { unit_seconds: self.unit_seconds / weight, count: *count })
+            .collect();
         Ok(Makespans {
-            first_come: self.hand_out(&lots, |lot, handed| lot.completed(handed)),
-            earliest_completion: self.hand_out(&lots, |lot, handed| lot.completed(handed + 1)),
+            first_come: self.hand_out(&used, |processors, handed| processors.completed(handed)),
+            earliest_completion: self.hand_out(&used, |processors, handed| processors.completed(handed + 1)),
             ideal: self.unit_seconds * f64::from(self.units.get()) / power,
         })
     }
 
-    /// Gives units to the lot whose `turn` comes first, and returns the time at which all units are completed.
+    /// Gives units to the processors whose `turn` comes first, and returns the time at which all units are completed.
     ///
     /// The processors of a machine are equal, so each takes its k-th unit before any of them takes its next unit. So
     /// the units of all processors of a machine are handed out together.
-    fn hand_out(&self, lots: &[Lot], turn: impl Fn(&Lot, u32) -> f64) -> f64 {
+    fn hand_out(&self, used: &[Processors], turn: impl Fn(&Processors, u32) -> f64) -> f64 {
         let (mut left, mut makespan) = (self.units.get(), 0.0f64);
-        let mut handed = vec![0; lots.len()];
+        let mut handed = vec![0; used.len()];
         while left > 0 {
-            let turns = lots.iter().zip(&handed).map(|(lot, handed)| turn(lot, *handed)).enumerate();
+            let turns = used.iter().zip(&handed).map(|(processors, handed)| turn(processors, *handed)).enumerate();
             // The first of several that are equal; there is a machine in every configuration.
             let Some((next, _)) = turns.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
             handed[next] += 1;
-            left = left.saturating_sub(lots[next].size);
-            makespan = makespan.max(lots[next].completed(handed[next]));
+            left = left.saturating_sub(used[next].count);
+            makespan = makespan.max(used[next].completed(handed[next]));
         }
         makespan
     }
 }
 
 /// The processors of one machine.
-struct Lot {
+struct Processors {
     /// Seconds that a unit takes.
-    unit: f64,
+    unit_seconds: f64,
     /// The number of processors.
-    size: u32,
+    count: u32,
 }
 
-impl Lot {
+impl Processors {
     /// Returns the time at which each of its processors has completed `units`. It is a product, so that both rules
     /// compare the same numbers.
     fn completed(&self, units: u32) -> f64 {
-        f64::from(units) * self.unit
+        f64::from(units) * self.unit_seconds
     }
 }
 

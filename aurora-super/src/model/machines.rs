@@ -270,18 +270,21 @@ mod tests {
 
     #[test]
     fn configurations_that_cannot_be() {
-        let told = |text: &str| machines().configuration(text).unwrap_err().to_string();
-        assert_eq!(told("SH=6,CNST=2"), "there is no machine `CNST` (did you mean `CSNT`?); the table has SH, CSNT");
-        assert_eq!(told("sh=6"), "there is no machine `sh` (did you mean `SH`?); the table has SH, CSNT");
-        assert_eq!(told("Origin=6"), "there is no machine `Origin`; the table has SH, CSNT");
-        assert_eq!(told("SH"), "`SH` is not MACHINE=PROCESSORS: write a configuration as SH=2,CSNT=2");
+        let error_of = |text: &str| machines().configuration(text).unwrap_err().to_string();
         assert_eq!(
-            told("SH=6,SH=1"),
+            error_of("SH=6,CNST=2"),
+            "there is no machine `CNST` (did you mean `CSNT`?); the table has SH, CSNT"
+        );
+        assert_eq!(error_of("sh=6"), "there is no machine `sh` (did you mean `SH`?); the table has SH, CSNT");
+        assert_eq!(error_of("Origin=6"), "there is no machine `Origin`; the table has SH, CSNT");
+        assert_eq!(error_of("SH"), "`SH` is not MACHINE=PROCESSORS: write a configuration as SH=2,CSNT=2");
+        assert_eq!(
+            error_of("SH=6,SH=1"),
             "configuration SH=6,SH=1: `SH` is named twice: name it once, with the sum of its processors"
         );
         for count in ["0", "-1", "1.5", "", "99999999999", "NaN"] {
             assert_eq!(
-                told(&format!("SH={count}")),
+                error_of(&format!("SH={count}")),
                 format!(
                     "machine SH: `{count}` is not a number of processors: write a whole number from 1 to 4294967295, \
                      or leave the machine out"
@@ -289,28 +292,31 @@ mod tests {
             );
         }
         let nothing = "configuration: the configuration has no processors: give at least one machine one processor";
-        assert_eq!(told(" , "), nothing);
+        assert_eq!(error_of(" , "), nothing);
     }
 
     #[test]
     fn numbers_that_cannot_be() {
         for speed in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-200, 1e308] {
-            let told = number(speed);
+            let error_of = number(speed);
             let speeds = Machines::from_speeds([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
-            assert_eq!(speeds, format!("machine b: `{told}` is not a speed: write a positive number"));
+            assert_eq!(speeds, format!("machine b: `{error_of}` is not a speed: write a positive number"));
             let times = Machines::from_times([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
-            assert_eq!(times, format!("machine b: `{told}` is not an elapsed time: write seconds, a positive number"));
+            assert_eq!(
+                times,
+                format!("machine b: `{error_of}` is not an elapsed time: write seconds, a positive number")
+            );
         }
-        let told = |speeds: &[(&str, f64)]| Machines::from_speeds(speeds.iter().copied()).unwrap_err().to_string();
+        let error_of = |speeds: &[(&str, f64)]| Machines::from_speeds(speeds.iter().copied()).unwrap_err().to_string();
         assert_eq!(
-            told(&[("a", 1.0), ("b", 2.0), ("a", 3.0)]),
+            error_of(&[("a", 1.0), ("b", 2.0), ("a", 3.0)]),
             "machine 3: `a` is named twice: give each machine and each column a name of its own"
         );
         assert_eq!(
-            told(&[("a", 1.0), ("b", 1.1e9)]),
+            error_of(&[("a", 1.0), ("b", 1.1e9)]),
             "a is more than 10^9 times slower than b: check that both numbers have the same unit"
         );
         assert!(Machines::from_speeds([("a", 1.0), ("b", 0.9e9)]).is_ok());
-        assert!(told(&[]).starts_with("the table has no machines: its first line names the columns"));
+        assert!(error_of(&[]).starts_with("the table has no machines: its first line names the columns"));
     }
 }

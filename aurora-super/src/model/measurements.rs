@@ -225,7 +225,7 @@ fn as_columns(runs: &mut [Measured]) {
 mod tests {
     use super::*;
 
-    fn told(machines: &[&str], runs: &[(&[u32], f64)]) -> String {
+    fn error_of(machines: &[&str], runs: &[(&[u32], f64)]) -> String {
         let runs = runs.iter().map(|(processors, seconds)| Run::new(*processors, *seconds));
         Measurements::new(machines.iter().copied(), runs).unwrap_err().to_string()
     }
@@ -233,46 +233,46 @@ mod tests {
     #[test]
     fn what_cannot_be_is_named_with_its_row_and_column() {
         for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308] {
-            let said = number(seconds);
+            let text = number(seconds);
             assert_eq!(
-                told(&["a"], &[(&[1], 1.0), (&[2], seconds)]),
-                format!("row 2, column `seconds`: `{said}` is not an elapsed time: write seconds, a positive number")
+                error_of(&["a"], &[(&[1], 1.0), (&[2], seconds)]),
+                format!("row 2, column `seconds`: `{text}` is not an elapsed time: write seconds, a positive number")
             );
         }
         assert_eq!(
-            told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 0], 1.0)]),
+            error_of(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 0], 1.0)]),
             "row 2: the configuration has no processors: give at least one machine one processor"
         );
         assert_eq!(
-            told(&["a", "b"], &[(&[1], 1.0)]),
+            error_of(&["a", "b"], &[(&[1], 1.0)]),
             "row 1: 1 numbers of processors for 2 machines: give one for each"
         );
         assert_eq!(
-            told(&["SH", "CSNT", "CNST"], &[(&[1, 0, 0], 1.0), (&[0, 1, 0], 1.0), (&[1, 0, 2], 1.0)]),
+            error_of(&["SH", "CSNT", "CNST"], &[(&[1, 0, 0], 1.0), (&[0, 1, 0], 1.0), (&[1, 0, 2], 1.0)]),
             "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out \
              (did you mean `CSNT`?)"
         );
         assert_eq!(
-            told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 2], 1.0)]),
+            error_of(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 2], 1.0)]),
             "b has no reference time: add a run on one processor of b alone, or take b out"
         );
         assert_eq!(
-            told(&["a", "a"], &[(&[1, 0], 1.0), (&[0, 1], 1.0)]),
+            error_of(&["a", "a"], &[(&[1, 0], 1.0), (&[0, 1], 1.0)]),
             "machine 2: `a` is named twice: give each machine and each column a name of its own"
         );
         assert_eq!(
-            told(&["a"], &[(&[1], 1.0), (&[2], 1.0), (&[1], 1.5)]),
+            error_of(&["a"], &[(&[1], 1.0), (&[2], 1.0), (&[1], 1.5)]),
             "row 3: the configuration a=1 is already in row 1: keep one of them, for example the median"
         );
         assert_eq!(
-            told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 1], 2e9)]),
+            error_of(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 1], 2e9)]),
             "b is more than 10^9 times slower than a: check that both numbers have the same unit"
         );
         for name in ["", "seconds", "a=b", "a,b"] {
-            let text = told(&[name], &[(&[1], 1.0)]);
+            let text = error_of(&[name], &[(&[1], 1.0)]);
             assert!(text.starts_with(&format!("`{name}` cannot be the name of a machine")), "{text}");
         }
-        assert!(told(&["a"], &[]).starts_with("the table has no runs: its first line names the columns"));
-        assert!(told(&[], &[]).starts_with("the table has no runs"));
+        assert!(error_of(&["a"], &[]).starts_with("the table has no runs: its first line names the columns"));
+        assert!(error_of(&[], &[]).starts_with("the table has no runs"));
     }
 }

@@ -212,7 +212,7 @@ impl Cells {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn error_of(text: &str) -> String {
         read(text).unwrap_err().to_string()
     }
 
@@ -238,27 +238,30 @@ mod tests {
         let counts = "is not a number of processors: write a whole number from 0 to 4294967295. Every column but \
                       `total`, `seconds`, `speedup` and `efficiency` is a machine";
         for bad in ["-1", "1.5", "x", "NaN", "4294967296"] {
-            assert_eq!(told(&format!("a b seconds\n1 {bad} 3")), format!("line 2, column `b`: `{bad}` {counts}"));
-            let text = told(&format!(r#"[{{"a": 1, "seconds": 3}}, {{"a": 2, "b": "{bad}", "seconds": 2}}]"#));
+            assert_eq!(error_of(&format!("a b seconds\n1 {bad} 3")), format!("line 2, column `b`: `{bad}` {counts}"));
+            let text = error_of(&format!(r#"[{{"a": 1, "seconds": 3}}, {{"a": 2, "b": "{bad}", "seconds": 2}}]"#));
             assert_eq!(text, format!("row 2, column `b`: `\"{bad}\"` {counts}"));
         }
         for bad in ["0", "-3", "NaN", "inf", "-", "1,5", "1e400"] {
             let expected = "is not an elapsed time: write seconds, a positive number";
-            assert_eq!(told(&format!("a seconds\n\n1 {bad}")), format!("line 3, column `seconds`: `{bad}` {expected}"));
+            assert_eq!(
+                error_of(&format!("a seconds\n\n1 {bad}")),
+                format!("line 3, column `seconds`: `{bad}` {expected}")
+            );
         }
         for bad in ["0", "-3", "NaN", "x"] {
             for (column, what) in [("speedup", "a speed-up: write"), ("efficiency", "an efficiency: write per cent,")] {
-                let text = told(&format!("a seconds {column}\n1 3 {bad}"));
+                let text = error_of(&format!("a seconds {column}\n1 3 {bad}"));
                 let expected = format!("is not {what} a positive number, or `-` if it is not known");
                 assert_eq!(text, format!("line 2, column `{column}`: `{bad}` {expected}"));
             }
         }
         assert_eq!(
-            told("total a seconds\n2 1 3"),
+            error_of("total a seconds\n2 1 3"),
             "line 2, column `total`: 2 processors, but the machines have 1: correct one of them"
         );
         assert_eq!(
-            told("total a seconds\nx 1 3"),
+            error_of("total a seconds\nx 1 3"),
             "line 2, column `total`: `x` is not a number of processors: write the sum of the machines', or leave the column \
              out"
         );
@@ -267,52 +270,52 @@ mod tests {
     #[test]
     fn a_table_that_cannot_be() {
         for (text, what) in [("", "columns"), ("# nothing\n\n", "columns"), ("a seconds\n", "runs"), ("[]", "runs")] {
-            assert!(told(text).starts_with(&format!("the table has no {what}: its first line names the columns")));
+            assert!(error_of(text).starts_with(&format!("the table has no {what}: its first line names the columns")));
         }
         assert_eq!(
-            told("a second\n1 3"),
+            error_of("a second\n1 3"),
             "there is no column `seconds`, the elapsed time of each run \
              (if `second` is that column, rename it to `seconds`)"
         );
         for name in ["time", "Time", "elapsed", "t", "sec"] {
             let hint = format!("(if `{name}` is that column, rename it to `seconds`)");
-            assert!(told(&format!("a {name}\n1 3")).ends_with(&hint), "{name}");
+            assert!(error_of(&format!("a {name}\n1 3")).ends_with(&hint), "{name}");
         }
         assert_eq!(
-            told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2, \"second\": 1.5}]"),
+            error_of("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2, \"second\": 1.5}]"),
             "row 2 has no `seconds`, its elapsed time (if `second` is that column, rename it to `seconds`)"
         );
-        assert_eq!(told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2}]"), "row 2 has no `seconds`, its elapsed time");
-        assert_eq!(told("[{\"a\": 1}]"), "there is no column `seconds`, the elapsed time of each run");
+        assert_eq!(error_of("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2}]"), "row 2 has no `seconds`, its elapsed time");
+        assert_eq!(error_of("[{\"a\": 1}]"), "there is no column `seconds`, the elapsed time of each run");
         assert_eq!(
-            told("a seconds\n1 3 4"),
+            error_of("a seconds\n1 3 4"),
             "line 2: 3 values for 2 columns: write one for each; `-` stands for a value that is not known"
         );
         assert_eq!(
-            told("a\tseconds\n1 3"),
+            error_of("a\tseconds\n1 3"),
             "line 2: 1 value for 2 columns: write one for each; `-` stands for a value that is not known"
         );
         assert_eq!(
-            told("a\t\tseconds\n1\t3"),
+            error_of("a\t\tseconds\n1\t3"),
             "line 1: column 2 has no name: separate names by one tab, or all of them by spaces"
         );
         let twice = "`a` is named twice: give each machine and each column a name of its own";
-        assert_eq!(told("a b a seconds\n1 0 0 3"), format!("line 1: {twice}"));
-        assert_eq!(told(r#"[{"a": 1, "seconds": 3, "a": 2}]"#), format!("row 1: {twice}"));
+        assert_eq!(error_of("a b a seconds\n1 0 0 3"), format!("line 1: {twice}"));
+        assert_eq!(error_of(r#"[{"a": 1, "seconds": 3, "a": 2}]"#), format!("row 1: {twice}"));
         assert_eq!(
-            told("a b seconds\n1 0 3\n0 0 4"),
+            error_of("a b seconds\n1 0 3\n0 0 4"),
             "line 3: the configuration has no processors: give at least one machine one processor"
         );
         assert_eq!(
-            told("a b seconds\n1 0 3\n1 1 4"),
+            error_of("a b seconds\n1 0 3\n1 1 4"),
             "b has no reference time: add a run on one processor of b alone, or take b out"
         );
         assert_eq!(
-            told("a seconds\n1 3\n1 4"),
+            error_of("a seconds\n1 3\n1 4"),
             "line 3: the configuration a=1 is already in line 2: keep one of them, for example the median"
         );
         assert_eq!(
-            told("seconds\n1"),
+            error_of("seconds\n1"),
             "line 2: the configuration has no processors: give at least one machine one processor"
         );
     }
@@ -325,7 +328,7 @@ mod tests {
         };
         assert_eq!(read(&table(1000)).unwrap().machines().names().len(), 1000);
         assert_eq!(
-            told(&table(1001)),
+            error_of(&table(1001)),
             "more than 1000 machines: every column but `total`, `seconds`, `speedup` and `efficiency` is one, so this is most \
              probably another file"
         );
@@ -341,10 +344,10 @@ mod tests {
             format!("{long} {long}y seconds\n1 0 5\n"),
             format!("[{{\"{long}\": 1, \"seconds\": 2}}]"),
         ] {
-            assert!(told(&text).starts_with(&no_name), "{}", &told(&text)[..200]);
+            assert!(error_of(&text).starts_with(&no_name), "{}", &error_of(&text)[..200]);
         }
-        assert!(told("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` cannot be the name of a machine"));
-        let bad = |cell: &str| told(&format!("a seconds\n1 {cell}\n"));
+        assert!(error_of("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` cannot be the name of a machine"));
+        let bad = |cell: &str| error_of(&format!("a seconds\n1 {cell}\n"));
         assert_eq!(
             bad("\u{1b}[31m"),
             "line 2, column `seconds`: `\u{fffd}[31m` is not an elapsed time: write seconds, a positive number"
@@ -352,30 +355,30 @@ mod tests {
         assert!(bad(&long).len() < 200);
         // More digits than can be printed.
         assert!(bad(&format!("1.{}", "3".repeat(70_000))).contains("`1.333"));
-        assert!(told(&format!("a seconds speedup\n1 2 1.{}", "0".repeat(70_000))).contains("is not a speed-up"));
+        assert!(error_of(&format!("a seconds speedup\n1 2 1.{}", "0".repeat(70_000))).contains("is not a speed-up"));
     }
 
     #[test]
     fn commas_separate_nothing() {
         assert_eq!(
-            told("SH,CSNT,seconds\n1,0,3\n"),
+            error_of("SH,CSNT,seconds\n1,0,3\n"),
             "cells are separated by commas, which may be part of numbers: separate them by tabs or by spaces"
         );
-        assert!(told("a seconds,speedup\n1 3,1\n").starts_with("cells are separated by commas"));
+        assert!(error_of("a seconds,speedup\n1 3,1\n").starts_with("cells are separated by commas"));
     }
 
     #[test]
     fn json_that_cannot_be() {
         let how = "Write a list of runs, such as [{\"A\": 1, \"seconds\": 9.5}, {\"B\": 1, \"seconds\": 7}, {\"A\": 2, \"B\": 1, \
                    \"seconds\": 3.1}]";
-        assert_eq!(told("[\n{\"a\": 1,}]"), format!("line 2, column 9: trailing comma. {how}"));
+        assert_eq!(error_of("[\n{\"a\": 1,}]"), format!("line 2, column 9: trailing comma. {how}"));
         assert_eq!(
-            told("[1]"),
+            error_of("[1]"),
             format!(
                 "line 1, column 2: invalid type: integer `1`, expected a run, an object whose keys are machines and `seconds`. {how}"
             )
         );
-        let text = told("{\"a\": 1}");
+        let text = error_of("{\"a\": 1}");
         assert!(text.starts_with("line 1, column 0: invalid type: map, expected a sequence."), "{text}");
     }
 }

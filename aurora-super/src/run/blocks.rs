@@ -1,7 +1,7 @@
 //! Arrays of blocks: the handle of the program, and the array itself without its type.
 
 use super::index::Index;
-use super::launch::{Trouble, names, said};
+use super::launch::{Trouble, names, panic_message};
 use super::operand::{At, Block, Place, Value};
 use crate::BlockId;
 use aurora_core::Site;
@@ -146,7 +146,9 @@ impl Array {
         let of = || format!("{what} of {}", self.show(block));
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(ran) => ran.map_err(|error| Trouble { name: names::VALUE, cause: format!("{}: {error}", of()) }),
-            Err(panic) => Err(Trouble { name: names::PANICKED, cause: format!("{} panicked: {}", of(), said(panic)) }),
+            Err(panic) => {
+                Err(Trouble { name: names::PANICKED, cause: format!("{} panicked: {}", of(), panic_message(panic)) })
+            }
         }
     }
 

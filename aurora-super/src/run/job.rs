@@ -1,7 +1,7 @@
 //! Work for the threads of a rank: functions, creators, operand closures, and serde of blocks that travel.
 
 use super::blocks::Array;
-use super::launch::{Launch, Resolved, Trouble, names, said};
+use super::launch::{Launch, Resolved, Trouble, names, panic_message};
 use super::message::Message;
 use super::operand::{Cell, Value};
 use super::store::Key;
@@ -46,7 +46,7 @@ pub(super) fn garbage<V: Send + 'static>(values: Vec<V>) -> Garbage {
 
 /// Frees a value of the program that no result depends on. A panic goes no further: its message is printed.
 pub(super) fn free(value: impl Sized) {
-    catch_unwind(AssertUnwindSafe(|| drop(value))).unwrap_or_else(|panic| drop(said(panic)));
+    catch_unwind(AssertUnwindSafe(|| drop(value))).unwrap_or_else(|panic| drop(panic_message(panic)));
 }
 
 /// The end of a job.
@@ -117,7 +117,7 @@ impl Job {
         };
         catch_unwind(AssertUnwindSafe(|| self.run_to_the_end())).unwrap_or_else(|panic| {
             let of = launch.map_or_else(String::new, |launch| format!(" of {launch}"));
-            let cause = format!("a value{of} panicked when it was freed: {}", said(panic));
+            let cause = format!("a value{of} panicked when it was freed: {}", panic_message(panic));
             Done::Failed(Trouble { name: names::PANICKED, cause })
         })
     }

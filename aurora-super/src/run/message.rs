@@ -11,7 +11,7 @@ pub(super) enum Message {
     /// To the dispatcher.
     Report(InOrder<Report>),
     /// From the dispatcher.
-    Order(InOrder<Told>),
+    Order(InOrder<ToNode>),
     /// A rank asks for a block, to read it or to become its host.
     Fetch(BlockId),
     /// A block; its bytes are the payload.
@@ -24,7 +24,7 @@ pub(super) enum Message {
 
 /// A message of the dispatcher to a rank.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum ToNode {
     /// An order. With a grant comes the digest of its operands.
     Order(Order, u64),
     /// The launch is complete. The payload lists the blocks that have another host than before.

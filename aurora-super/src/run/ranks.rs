@@ -88,7 +88,7 @@ impl<'w> Ranks<'w> {
     /// Waits until the machine has a result.
     #[track_caller]
     fn wait<R>(&self, look: impl Fn(&NodeState) -> Option<R>) -> Result<R> {
-        let wait = Wait { number: 0, until: Until::Came };
+        let wait = Wait { number: 0, until: Until::Acted };
         self.shared.wait(wait, |object, _| look(&object.node).map(Ok))
     }
 }

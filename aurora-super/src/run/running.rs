@@ -2,7 +2,7 @@
 
 use super::granted::Granted;
 use super::launch::{Launch, Resolved};
-use super::message::{InOrder, Inbox, Moved, Told};
+use super::message::{InOrder, Inbox, Moved, ToNode};
 use super::store::Key;
 use crate::dispatch::{Grant, Order, Part, Report};
 use crate::execute::{Command, Event, Task};
@@ -23,7 +23,7 @@ pub(super) struct Running {
     /// Instructions that workers have got, the oldest first.
     pub(super) at_work: SmallVec<[Instruction; 4]>,
     /// Messages of the dispatcher. The one that ends the launch comes with the blocks that have another host.
-    pub(super) told: Inbox<(Told, Moved)>,
+    pub(super) orders: Inbox<(ToNode, Moved)>,
     /// Instructions that another rank has granted, of each group.
     granted: HashMap<Group, Runs>,
     /// The number of grants whose operands are not known yet.
@@ -45,8 +45,8 @@ pub(super) struct Dispatcher {
     reports: Vec<Inbox<Report>>,
     /// The number of partial results that are to be merged, less those that are merged.
     pub(super) unmerged: u64,
-    /// The number of messages that each rank has been told.
-    pub(super) told: Vec<u64>,
+    /// The number of messages that have been sent to each rank.
+    pub(super) sent: Vec<u64>,
     #[cfg(test)]
     pub(super) log: super::replay::Log,
 }
@@ -79,7 +79,7 @@ impl Running {
         let dispatcher = dispatch.map(|dispatch| Dispatcher {
             reports: std::iter::repeat_with(Inbox::default).take(nodes as usize).collect(),
             unmerged: 0,
-            told: vec![0; nodes as usize],
+            sent: vec![0; nodes as usize],
             #[cfg(test)]
             log: super::replay::Log::of(&dispatch),
             dispatch,
@@ -90,7 +90,7 @@ impl Running {
             commands: VecDeque::new(),
             incomplete: HashMap::new(),
             at_work: SmallVec::new(),
-            told: Inbox::default(),
+            orders: Inbox::default(),
             granted: HashMap::new(),
             resolving: 0,
             to_merge: Vec::new(),
@@ -134,25 +134,25 @@ impl Running {
     ///
     /// # Errors
     /// There is no such group or step here; a message with this number, or one of its instructions, has arrived before.
-    pub(super) fn told(&mut self, me: Node, told: InOrder<Told>, moved: Moved) -> Result<(), Malformed> {
+    pub(super) fn take_order(&mut self, me: Node, order: InOrder<ToNode>, moved: Moved) -> Result<(), Malformed> {
         let has = |launch: &Launch, group: Group| group < launch.groups() && launch.len(group) > 0;
-        let makes_sense = match &told.message {
-            Told::Complete => true,
-            Told::Order(Order::Grant(Grant { what, .. }), _) => {
+        let makes_sense = match &order.message {
+            ToNode::Complete => true,
+            ToNode::Order(Order::Grant(Grant { what, .. }), _) => {
                 has(&self.launch, what.group)
                     && what.run.end <= self.launch.len(what.group)
                     && !what.run.is_empty()
                     && self.granted.entry(what.group).or_default().add(what.run.clone())
             }
-            Told::Order(Order::Merge { part, into }, _) => {
+            ToNode::Order(Order::Merge { part, into }, _) => {
                 has(&self.launch, part.group) && part.from == me && *into != me
             }
-            Told::Order(Order::Accept(part), _) => has(&self.launch, part.group) && part.from != me,
-            Told::Order(Order::Drop(group), _) => has(&self.launch, *group),
+            ToNode::Order(Order::Accept(part), _) => has(&self.launch, part.group) && part.from != me,
+            ToNode::Order(Order::Drop(group), _) => has(&self.launch, *group),
             // No rank is ever lost while the job goes on.
-            Told::Order(Order::Lost(_), _) => false,
+            ToNode::Order(Order::Lost(_), _) => false,
         };
-        if makes_sense && self.told.put(told.serial, (told.message, moved)) { Ok(()) } else { Err(Malformed) }
+        if makes_sense && self.orders.put(order.serial, (order.message, moved)) { Ok(()) } else { Err(Malformed) }
     }
 
     /// The result of an instruction: the block, or this rank's partial result.
@@ -164,7 +164,7 @@ impl Running {
     /// Returns true if this rank has run all instructions that it was granted, and has merged all partial results.
     pub(super) fn is_idle(&self) -> bool {
         let merges = self.merging > 0 || !self.to_merge.is_empty();
-        self.told.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
+        self.orders.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
     }
 
     /// At the dispatcher: returns true if all instructions have run and all partial results are merged. A launch

@@ -3,7 +3,7 @@
 use super::blocks::{Array, Arrays};
 use super::job::{Done, Job};
 use super::launch::{Context, Launch};
-use super::message::{InOrder, Message, Told};
+use super::message::{InOrder, Message, ToNode};
 use super::node::{Action, NodeState, Setup};
 use super::operand::{At, Merge, Place, Update};
 use crate::Super;
@@ -321,12 +321,12 @@ fn messages_that_make_no_sense_are_refused() {
     let order = |group, run: std::ops::Range<u32>, launch, serial| {
         let what = Run { group, run, attempt: 0 };
         let grant = Grant { what, privilege: Privilege::Write, result_at: 1, value_at: None, joins: false };
-        Message::Order(InOrder { launch, serial, message: Told::Order(Order::Grant(grant), 0) })
+        Message::Order(InOrder { launch, serial, message: ToNode::Order(Order::Grant(grant), 0) })
     };
     let report = |launch, serial| Message::Report(InOrder { launch, serial, message: Report::Ask });
-    let drop = Message::Order(InOrder { launch: 1, serial: 0, message: Told::Order(Order::Drop(3), 0) });
-    let told = |order| Message::Order(InOrder { launch: 1, serial: 0, message: Told::Order(order, 0) });
-    let complete = |launch| Message::Order(InOrder { launch, serial: 0, message: Told::Complete });
+    let drop = Message::Order(InOrder { launch: 1, serial: 0, message: ToNode::Order(Order::Drop(3), 0) });
+    let told = |order| Message::Order(InOrder { launch: 1, serial: 0, message: ToNode::Order(order, 0) });
+    let complete = |launch| Message::Order(InOrder { launch, serial: 0, message: ToNode::Complete });
     let bad = [
         (0, 1, Message::Fetch(2)),
         (0, 1, Message::Fetch(0)),
@@ -378,7 +378,7 @@ fn messages_that_make_no_sense_are_refused() {
     };
     node.done(Job::Resolve { launch, grant, digest: None }.run(), &mut Vec::new());
     let moved = |bytes: Vec<u8>| {
-        let message = Message::Order(InOrder { launch: 1, serial: 7, message: Told::Complete });
+        let message = Message::Order(InOrder { launch: 1, serial: 7, message: ToNode::Complete });
         begun().nodes[1].message(0, message, Received::Bytes(bytes), &mut Vec::new())
     };
     assert!(moved(vec![0]).is_ok() && moved(vec![1, 1, 0]).is_ok());
@@ -390,7 +390,7 @@ fn a_grant_of_other_operands_is_found() {
     let mut cluster = begun();
     let what = Run { group: 1, run: 0..1, attempt: 0 };
     let grant = Grant { what, privilege: Privilege::Write, result_at: 1, value_at: None, joins: false };
-    let message = Message::Order(InOrder { launch: 1, serial: 0, message: Told::Order(Order::Grant(grant), 7) });
+    let message = Message::Order(InOrder { launch: 1, serial: 0, message: ToNode::Order(Order::Grant(grant), 7) });
     let mut actions = Vec::new();
     cluster.nodes[1].message(0, message, Received::Bytes(Vec::new()), &mut actions).expect("it makes sense");
     let Some(Action::Work(job)) = actions.pop() else { panic!("the operands of a grant are resolved by a job") };

@@ -182,13 +182,13 @@ mod tests {
 
     #[test]
     fn the_tables_of_the_paper() {
-        let told = |case: &Case| {
+        let figures = |case: &Case| {
             let ((each, all), (rows, columns)) = (case.instructions(), case.program().grid());
             let seconds = all as f64 * case.instruction() / 1e6;
             format!("{} {} {each} {all} {seconds:.1} {}", case.name, rows * columns, case.bytes() / 1000)
         };
         assert_eq!(
-            Case::ALL.each_ref().map(told),
+            Case::ALL.each_ref().map(figures),
             [
                 "256r1 64 128 8192 151.6 99",
                 "256r2 16 64 1024 18.9 99",
@@ -201,12 +201,12 @@ mod tests {
 
     #[test]
     fn latencies_follow_from_what_the_paper_prints() {
-        let told = |name: &str| {
+        let figures = |name: &str| {
             let case: Case = name.parse().unwrap();
             [2, 4, 6, 8].map(|nodes| format!("{:.1}", case.latency(nodes).unwrap() / 1e3))
         };
-        assert_eq!(told("256s"), ["10.5", "19.5", "24.2", "27.5"]);
-        assert_eq!(told("128R"), ["1.4", "3.6", "5.9", "7.4"]);
+        assert_eq!(figures("256s"), ["10.5", "19.5", "24.2", "27.5"]);
+        assert_eq!(figures("128R"), ["1.4", "3.6", "5.9", "7.4"]);
         assert_eq!(Case::ALL[0].latency(1), Some(0.0));
         let refused = Case::ALL[0].setting(SuperProgram::ALL[0], 5, 6).unwrap_err();
         assert!(refused.to_string().starts_with("case 256r1 on 5 nodes"), "{refused}");

@@ -5,8 +5,8 @@
 //! links, prefetching, a dispatcher that takes time, changes of speed and lost nodes; the cases of S0 are
 //! [settings](Case::setting) of it. `src/sim/README.md` compares the results of the papers with both simulators.
 
-mod agenda;
 mod case;
+mod event_queue;
 mod link;
 mod own;
 mod paper;

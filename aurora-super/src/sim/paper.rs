@@ -94,12 +94,12 @@ impl<'a> Machine<'a> {
         clock.pay();
         let task = clock.runs.take().expect("it ran something");
         self.instructions += 1;
-        self.tell(node, Event::Ran { instruction: task.instruction, took: 0 });
+        self.deliver(node, Event::Ran { instruction: task.instruction, took: 0 });
         self.act(node);
     }
 
     /// Passes an event to a node, and notes its commands.
-    fn tell(&mut self, node: Node, event: Event) {
+    fn deliver(&mut self, node: Node, event: Event) {
         self.nodes[node as usize].handle(event, &mut self.wanted);
         self.note(node);
     }
@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
         let now = self.clocks[node as usize].now;
         loop {
             while let Some((node, command)) = self.to_do.pop_front() {
-                self.obey(node, command);
+                self.perform(node, command);
             }
             // One order after the other: a block that a node loads for one order may save the next node a load.
             let Some((to, order)) = self.dispatch.poll() else {
@@ -124,25 +124,25 @@ impl<'a> Machine<'a> {
                 let clock = &mut self.clocks[to as usize];
                 clock.now = clock.now.max(now);
             }
-            self.tell(to, Event::Order(order));
+            self.deliver(to, Event::Order(order));
         }
     }
 
-    fn obey(&mut self, node: Node, command: Command) {
+    fn perform(&mut self, node: Node, command: Command) {
         match command {
             Command::Report(report) => self.dispatch.handle(node, report),
             Command::Fetch { block, from } => {
                 self.load(node, block, from);
-                self.tell(node, Event::Arrived(block));
+                self.deliver(node, Event::Arrived(block));
             }
             Command::Run(task) => self.run(node, task),
             Command::SendPart { part, to } => {
                 // It was paid for when its node joined.
-                self.tell(to, Event::Brought(part));
+                self.deliver(to, Event::Brought(part));
             }
             // A modifier costs nothing.
-            Command::SendModifier { task, to } => self.tell(to, Event::Modifier { task, by: node }),
-            Command::Confirm { task, to } => self.tell(to, Event::Confirmed(task)),
+            Command::SendModifier { task, to } => self.deliver(to, Event::Modifier { task, by: node }),
+            Command::Confirm { task, to } => self.deliver(to, Event::Confirmed(task)),
             Command::Send { .. } | Command::Merge(_) | Command::MergeModifier { .. } => {}
             Command::DropPart(_) | Command::Drop(_) => {}
         }
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
             for other in self.sharers(node, block).filter(|other| *other != node) {
                 if !self.nodes[other as usize].has(block) {
                     self.clocks[other as usize].owed += self.cost(other);
-                    self.tell(other, Event::Arrived(block));
+                    self.deliver(other, Event::Arrived(block));
                 }
             }
         }

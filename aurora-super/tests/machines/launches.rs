@@ -3,9 +3,9 @@
 
 use super::run;
 use super::world::{AtOnce, Left, World};
-use aurora_super::data::{Block, Event, State};
+use aurora_super::data::{self, Block, State};
 use aurora_super::dispatch::Config;
-use aurora_super::execute::{Command, Event as Happening, Limits, Task};
+use aurora_super::execute::{Command, Event, Limits, Task};
 use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Policy, Program, Random, Updates};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Arrays {
         let mut blocks: Vec<Block> =
             [(); 2].iter().flat_map(|()| parts.owners_of(self.shape)).map(Block::new).collect();
         for block in &mut blocks[..self.len() as usize] {
-            block.apply(Event::Create).unwrap();
+            block.apply(data::Event::Create).unwrap();
         }
         blocks
     }
@@ -187,11 +187,11 @@ fn a_node_s_own_part_is_the_results_that_it_hosts() {
     assert_eq!(granted(&mut dispatch, [0, 1, 2]).len(), 3);
 }
 
-fn grant(launch: &Launch, group: Group) -> Happening {
+fn grant(launch: &Launch, group: Group) -> Event {
     let what = aurora_super::dispatch::Run { group, run: 0..launch.len(group), attempt: 0 };
     let privilege = aurora_super::data::Privilege::Write;
     let grant = aurora_super::dispatch::Grant { what, privilege, result_at: 1, value_at: None, joins: false };
-    Happening::Order(aurora_super::dispatch::Order::Grant(grant))
+    Event::Order(aurora_super::dispatch::Order::Grant(grant))
 }
 
 #[test]
@@ -210,14 +210,14 @@ fn copies_stay_for_the_next_launch_until_they_are_forgotten() {
         };
         assert_eq!((fetched(&out), node.is_idle()), (vec![0, 5, 15], false));
         for block in [0, 5, 15] {
-            node.handle(Happening::Arrived(block), &mut out);
+            node.handle(Event::Arrived(block), &mut out);
         }
         let instruction = Instruction { group: 0, k: 0 };
         assert!(
             out.iter()
                 .any(|command| matches!(command, Command::Run(Task { instruction: it, .. }) if *it == instruction))
         );
-        node.handle(Happening::Ran { instruction, took: 0 }, &mut out);
+        node.handle(Event::Ran { instruction, took: 0 }, &mut out);
         assert!(node.is_idle());
         let mut copies = node.into_copies();
         copies.grow(100);

@@ -147,7 +147,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         for node in 0..count {
             let mut wanted = Vec::new();
             world.nodes[node].begin(&mut wanted);
-            world.obey(node as Node, wanted);
+            world.perform(node as Node, wanted);
         }
         world
     }
@@ -185,7 +185,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
             }
             Step::Order(node) => {
                 let order = self.orders[node as usize].pop_front().expect("one is under way");
-                self.tell(node, Event::Order(order));
+                self.deliver(node, Event::Order(order));
             }
             Step::Transfer(at) => self.arrive(at),
             Step::Task(at) => {
@@ -250,28 +250,28 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         let lost = |node: &Node| self.lost.contains(node);
         match self.transfers.remove(at) {
             Transfer::Fetch { from, by, .. } if lost(&from) || lost(&by) => {}
-            Transfer::Fetch { block, by, from } => self.tell(from, Event::Wanted { block, by }),
+            Transfer::Fetch { block, by, from } => self.deliver(from, Event::Wanted { block, by }),
             Transfer::Block { to, .. } | Transfer::Part { to, .. } | Transfer::Value { to, .. } if lost(&to) => {}
             Transfer::Value { block, to } => {
                 self.results.entry((to, self.valued[&block])).or_default().push(VALUE);
-                self.tell(to, Event::Arrived(block));
+                self.deliver(to, Event::Arrived(block));
             }
             Transfer::Block { block, to, version } => {
                 if let Some(copies) = &mut self.copies {
                     copies.insert((to, block), version);
                 }
-                self.tell(to, Event::Arrived(block));
+                self.deliver(to, Event::Arrived(block));
                 if !self.nodes[to as usize].has(block) {
                     self.drop_copy(to, block);
                 }
             }
             Transfer::Part { part, to, holds } => {
                 self.brought.insert((to, part), holds);
-                self.tell(to, Event::Brought(part));
+                self.deliver(to, Event::Brought(part));
             }
             Transfer::Modifier { to, .. } | Transfer::Confirmation { to, .. } if lost(&to) => {}
-            Transfer::Modifier { task, by, to } => self.tell(to, Event::Modifier { task, by }),
-            Transfer::Confirmation { task, to } => self.tell(to, Event::Confirmed(task)),
+            Transfer::Modifier { task, by, to } => self.deliver(to, Event::Modifier { task, by }),
+            Transfer::Confirmation { task, to } => self.deliver(to, Event::Confirmed(task)),
         }
     }
 
@@ -283,16 +283,16 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
         self.executed += 1;
         let took = u64::from(node + 1) * u64::from(instruction.k % 3) * 400_000;
-        self.tell(node, Event::Ran { instruction, took });
+        self.deliver(node, Event::Ran { instruction, took });
     }
 
-    fn tell(&mut self, node: Node, event: Event) {
+    fn deliver(&mut self, node: Node, event: Event) {
         let mut wanted = Vec::new();
         self.nodes[node as usize].handle(event, &mut wanted);
-        self.obey(node, wanted);
+        self.perform(node, wanted);
     }
 
-    fn obey(&mut self, node: Node, commands: Vec<Command>) {
+    fn perform(&mut self, node: Node, commands: Vec<Command>) {
         for command in commands {
             match command {
                 Command::Report(report) => self.reports[node as usize].push_back(report),

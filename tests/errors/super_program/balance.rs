@@ -1,7 +1,7 @@
 //! Partial results: wrong identities, and code of the program that fails while ranks share a group.
 
 use super::{all_named, panic_quietly};
-use crate::provoke::{Told, in_threads};
+use crate::provoke::{Outcomes, in_threads};
 use aurora_core::ops::{Max, Min, Product, Sum};
 use aurora_core::prelude::*;
 use aurora_super::run::names;
@@ -25,7 +25,7 @@ where
     sp.launch(1, 30, run, move |_, k| (Val(k), a.at(0)))
 }
 
-fn checked(program: impl Fn(&SuperProgram<'_>) -> Result<()> + Sync) -> Told {
+fn checked(program: impl Fn(&SuperProgram<'_>) -> Result<()> + Sync) -> Outcomes {
     in_threads(3).checking().run(|world| {
         let sp = Super::default().workers(1).in_flight(1).start(world)?;
         program(&sp)?;
@@ -75,21 +75,22 @@ fn a_wrong_identity_is_found_in_checking_mode() {
         |sp| shared::<Vec<u8>, Wrong>(sp, || vec![3], |k, list| list.push(k as u8)),
     ];
     for program in programs {
-        let told = checked(program);
-        all_named(&told, names::IDENTITY);
-        told.all_say(&["the identity of Wrong is wrong", "a value of block 0 of the array", "launch of"])
+        let outcomes = checked(program);
+        all_named(&outcomes, names::IDENTITY);
+        outcomes
+            .all_say(&["the identity of Wrong is wrong", "a value of block 0 of the array", "launch of"])
             .all_cite(&["sp.launch(1, 30, run"]);
     }
 }
 
 #[test]
 fn a_wrong_identity_is_found_where_ranks_share_nothing() {
-    let told = in_threads(3).checking().run(|world| {
+    let outcomes = in_threads(3).checking().run(|world| {
         let sp = Super::default().policy(Policy::S).start(world)?;
         let a = sp.blocks(1, |_| 5_u64)?;
         sp.each(1, |a: &mut Update<u64, Wrong>| **a += 1, move |i| (a.at(i),))
     });
-    all_named(&told, names::IDENTITY);
+    all_named(&outcomes, names::IDENTITY);
 }
 
 /// Counts words. Each encoding of an equal table may have another order.
@@ -135,8 +136,8 @@ fn a_right_identity_gives_no_alarm() {
         |sp| shared::<BTreeMap<u32, u64>, Counts>(sp, BTreeMap::new, |k, counts| *counts.entry(k).or_default() += 1),
     ];
     for (number, program) in programs.into_iter().enumerate() {
-        let told = checked(program);
-        assert!(told.run.is_ok(), "program {number}: {:?}", told.run);
+        let outcomes = checked(program);
+        assert!(outcomes.run.is_ok(), "program {number}: {:?}", outcomes.run);
     }
 }
 
@@ -175,8 +176,8 @@ fn identities_and_merges_that_panic() {
         ),
     ];
     for (program, words) in programs {
-        let told = in_threads(3).run(|world| program(&Super::default().workers(1).in_flight(1).start(world)?));
-        all_named(&told, names::PANICKED);
-        told.all_say(&[words]).all_cite(&["sp.launch(1, 30, run"]);
+        let outcomes = in_threads(3).run(|world| program(&Super::default().workers(1).in_flight(1).start(world)?));
+        all_named(&outcomes, names::PANICKED);
+        outcomes.all_say(&[words]).all_cite(&["sp.launch(1, 30, run"]);
     }
 }

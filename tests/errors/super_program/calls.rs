@@ -1,7 +1,7 @@
 //! A rank makes another call than the other ranks.
 
 use super::{CULPRIT, fails};
-use crate::provoke::Told;
+use crate::provoke::Outcomes;
 use aurora_core::prelude::*;
 use aurora_super::{Blocks, SuperProgram, Val};
 
@@ -18,22 +18,22 @@ fn take(a: &mut u32) {
 }
 
 /// Checks that the error is a mismatch on all ranks.
-fn disagree(told: &Told) -> &Told {
-    let is_mismatch = |told: &Result<()>| matches!(told, Err(Error::Mismatch { .. }));
-    assert!(told.ranks.iter().flatten().chain([&told.run]).all(is_mismatch), "{told:?}");
-    told.all_say(&["ranks disagree", "rank 1 "])
+fn disagree(outcomes: &Outcomes) -> &Outcomes {
+    let is_mismatch = |outcome: &Result<()>| matches!(outcome, Err(Error::Mismatch { .. }));
+    assert!(outcomes.ranks.iter().flatten().chain([&outcomes.run]).all(is_mismatch), "{outcomes:?}");
+    outcomes.all_say(&["ranks disagree", "rank 1 "])
 }
 
 #[test]
 fn a_launch_that_one_rank_skips() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         if !is_culprit(world) {
             sp.each(6, add, move |i| (a.at(i),))?;
         }
         sp.each(6, take, move |i| (a.at(5 - i),))
     });
-    disagree(&told).all_cite(&["sp.each(6, add", "sp.each(6, take"]);
+    disagree(&outcomes).all_cite(&["sp.each(6, add", "sp.each(6, take"]);
 }
 
 #[test]
@@ -48,17 +48,17 @@ fn a_launch_against_another_call() {
     for (other, line) in
         others.into_iter().zip(["sp.value(a.at(0))", "sp.fold(&a", "sp.report()", "sp.blocks(3, |i| i).map"])
     {
-        let told = fails(|world, sp| {
+        let outcomes = fails(|world, sp| {
             let a = sp.blocks(6, |i| i)?;
             if is_culprit(world) { other(sp, a) } else { sp.each(6, add, move |i| (a.at(i),)) }
         });
-        disagree(&told).all_cite(&[line, "sp.each(6, add"]);
+        disagree(&outcomes).all_cite(&[line, "sp.each(6, add"]);
     }
 }
 
 #[test]
 fn another_function() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         let operands = move |i| (a.at(i),);
         match is_culprit(world) {
@@ -66,66 +66,66 @@ fn another_function() {
             false => sp.each(6, add, operands),
         }
     });
-    disagree(&told).all_cite(&["true => sp.each(6, take", "false => sp.each(6, add"]);
+    disagree(&outcomes).all_cite(&["true => sp.each(6, take", "false => sp.each(6, add"]);
 }
 
 #[test]
 fn another_operand_closure() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         match is_culprit(world) {
             true => sp.launch(6, 1, add, move |i, _| (a.at(i),)),
             false => sp.launch(6, 1, add, move |i, _| (a.at(i),)),
         }
     });
-    disagree(&told).all_cite(&["true => sp.launch(6", "false => sp.launch(6"]);
+    disagree(&outcomes).all_cite(&["true => sp.launch(6", "false => sp.launch(6"]);
 }
 
 #[test]
 fn another_grid() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         sp.each(if is_culprit(world) { 5 } else { 6 }, add, move |i| (a.at(i),))
     });
-    disagree(&told).all_cite(&["sp.each(if is_culprit"]);
+    disagree(&outcomes).all_cite(&["sp.each(if is_culprit"]);
 }
 
 #[test]
 fn other_steps() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         let is_culprit = is_culprit(world);
         sp.launch(6, |i| if is_culprit && i == 4 { 1 } else { 2 }, add, move |i, _| (a.at(i),))
     });
-    disagree(&told).all_cite(&["sp.launch(6, |i| if"]);
-    let told = fails(|world, sp| {
+    disagree(&outcomes).all_cite(&["sp.launch(6, |i| if"]);
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         sp.launch(6, if is_culprit(world) { 1 } else { 2 }, add, move |i, _| (a.at(i),))
     });
-    disagree(&told).all_cite(&["sp.launch(6, if"]);
+    disagree(&outcomes).all_cite(&["sp.launch(6, if"]);
 }
 
 /// The groups of one block have the same number of steps in all, and only a plain value among the operands differs.
 #[test]
 fn other_steps_of_groups_that_write_one_block() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         let is_culprit = is_culprit(world);
         let steps = move |i: u32| if is_culprit { 1 + i % 2 * 2 } else { 2 };
         sp.launch(12, steps, |Val(k): Val<u32>, a: &mut u32| *a = *a * 3 + k, move |i, k| (Val(k), a.at(i / 2)))
     });
-    disagree(&told).all_cite(&["sp.launch(12, steps"]);
+    disagree(&outcomes).all_cite(&["sp.launch(12, steps"]);
 }
 
 /// The same line and closure with other captured values: the written blocks differ.
 #[test]
 fn other_results() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         let last = if is_culprit(world) { 5 } else { 6 };
         sp.each(6, add, move |i| (a.at((last + i) % 6),))
     });
-    disagree(&told).all_cite(&["sp.each(6, add, move |i| (a.at((last"]);
+    disagree(&outcomes).all_cite(&["sp.each(6, add, move |i| (a.at((last"]);
 }
 
 /// The same line and closure with other captured values: the read blocks differ. The ranks compare them when they hand
@@ -133,7 +133,7 @@ fn other_results() {
 #[test]
 fn other_operands() {
     for step in [0, 1] {
-        let told = fails(|world, sp| {
+        let outcomes = fails(|world, sp| {
             let (a, b) = (sp.blocks(6, |i| i)?, sp.blocks(6, |i| i)?);
             let far = if is_culprit(world) { 1 } else { 2 };
             sp.launch(
@@ -143,7 +143,7 @@ fn other_operands() {
                 move |i, k| (a.at(if k == step { (i + far) % 6 } else { i }), b.at(i)),
             )
         });
-        disagree(&told)
+        disagree(&outcomes)
             .all_say(&["rank 0 names the operands", "rank 1 names other operands", "of the launch of"])
             .all_cite(&["sp.launch("]);
     }
@@ -171,14 +171,14 @@ fn another_array() {
 
 #[test]
 fn another_block_or_array() {
-    let told = fails(|world, sp| {
+    let outcomes = fails(|world, sp| {
         let a = sp.blocks(6, |i| i)?;
         sp.value(a.at(if is_culprit(world) { 4 } else { 5 })).map(drop)
     });
-    disagree(&told).all_cite(&["sp.value(a.at(if"]);
-    let told = fails(|world, sp| {
+    disagree(&outcomes).all_cite(&["sp.value(a.at(if"]);
+    let outcomes = fails(|world, sp| {
         let (a, b) = (sp.blocks(6, |i| i)?, sp.blocks(6, |i| i)?);
         sp.fold(if is_culprit(world) { &a } else { &b }, |a| *a, |a, b| a + b).map(drop)
     });
-    disagree(&told).all_cite(&["sp.fold(if"]);
+    disagree(&outcomes).all_cite(&["sp.fold(if"]);
 }

@@ -17,17 +17,17 @@ fn fail_for_seven(a: &mut u32) -> std::result::Result<(), String> {
 
 #[test]
 fn an_instruction_that_returns_an_error() {
-    let told = fails_alike(names::FAILED, |sp| {
+    let outcomes = fails_alike(names::FAILED, |sp| {
         let a = sp.blocks(10, |i| i)?;
         sp.each(10, fail_for_seven, move |i| (a.at(i),))
     });
-    told.all_say(&["step 0 of group 7 of the launch of fail_for_seven", "7 is unlucky"]);
-    told.all_cite(&["sp.each(10, fail_for_seven"]);
+    outcomes.all_say(&["step 0 of group 7 of the launch of fail_for_seven", "7 is unlucky"]);
+    outcomes.all_cite(&["sp.each(10, fail_for_seven"]);
 }
 
 #[test]
 fn an_instruction_that_panics() {
-    let told = fails_alike(names::PANICKED, |sp| {
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(10, |i| i)?;
         let quiet = |a: &mut u32| {
             if *a == 7 {
@@ -36,16 +36,16 @@ fn an_instruction_that_panics() {
         };
         sp.launch(10, 2, quiet, move |i, _| (a.at(i),))
     });
-    told.all_say(&["step 0 of group 7", "a panic for seven"]).all_cite(&["sp.launch(10, 2, quiet"]);
+    outcomes.all_say(&["step 0 of group 7", "a panic for seven"]).all_cite(&["sp.launch(10, 2, quiet"]);
 }
 
 #[test]
 fn a_panic_without_a_text() {
-    let told = fails_alike(names::PANICKED, |sp| {
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(10, |i| i)?;
         sp.each(1, |_: &mut u32| -> () { resume_unwind(Box::new(5)) }, move |_| (a.at(9),))
     });
-    told.all_say(&["without a message"]).all_cite(&["sp.each(1, |_: &mut u32|"]);
+    outcomes.all_say(&["without a message"]).all_cite(&["sp.each(1, |_: &mut u32|"]);
 }
 
 struct PanicsAgain;
@@ -58,76 +58,77 @@ impl Drop for PanicsAgain {
 
 #[test]
 fn a_panic_whose_payload_panics() {
-    let told = fails(|_, sp| {
+    let outcomes = fails(|_, sp| {
         let a = sp.blocks(10, |i| i)?;
         sp.each(1, |_: &mut u32| -> () { resume_unwind(Box::new(PanicsAgain)) }, move |_| (a.at(9),))
     });
-    told.all_say(&["without a message"]).all_cite(&["resume_unwind(Box::new(PanicsAgain))"]);
-    all_named(&told, names::PANICKED);
+    outcomes.all_say(&["without a message"]).all_cite(&["resume_unwind(Box::new(PanicsAgain))"]);
+    all_named(&outcomes, names::PANICKED);
 }
 
 #[test]
 fn a_creator_that_panics() {
-    let told = fails_alike(names::PANICKED, |sp| {
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks((2, 5), |(i, j)| if i * j == 4 { panic_quietly("no such block") } else { i })?;
         sp.each((2, 5), |a: &mut u32| *a += 1, move |at| (a.at(at),))
     });
-    told.all_say(&["the creator of block (1, 4) of the array of (2, 5)", "no such block"])
+    outcomes
+        .all_say(&["the creator of block (1, 4) of the array of (2, 5)", "no such block"])
         .all_cite(&["sp.blocks((2, 5)"]);
     // Another rank, a value and a fold request the block.
-    let told = fails_alike(names::PANICKED, |sp| {
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(6, |i| if i == 5 { panic_quietly("no such block") } else { i })?;
         let b = sp.blocks(6, |i| i)?;
         sp.each(1, |a: &u32, b: &mut u32| *b += a, move |i| (a.at(5), b.at(i)))
     });
-    told.all_say(&["the creator of block 5"]);
-    let told = fails_alike(names::PANICKED, |sp| {
+    outcomes.all_say(&["the creator of block 5"]);
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(6, |i| if i == 5 { panic_quietly("no such block") } else { i })?;
         sp.value(a.at(5)).map(drop)
     });
-    told.all_say(&["the creator of block 5"]);
-    let told = fails_alike(names::PANICKED, |sp| {
+    outcomes.all_say(&["the creator of block 5"]);
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(6, |i| if i == 3 { panic_quietly("no such block") } else { i })?;
         sp.fold(&a, |a| *a, |a, b| a + b).map(drop)
     });
-    told.all_say(&["the creator of block 3"]);
+    outcomes.all_say(&["the creator of block 3"]);
 }
 
 /// A panic in step 0, which the program's thread calls first, and in later steps, which only workers call.
 #[test]
 fn an_operand_closure_that_panics() {
     for (group, step) in [(0, 0), (7, 0), (0, 1), (7, 1), (9, 2)] {
-        let told = fails_alike(names::PANICKED, |sp| {
+        let outcomes = fails_alike(names::PANICKED, |sp| {
             let a = sp.blocks(10, |i| i)?;
             let at = move |i, k| if (i, k) == (group, step) { panic_quietly("no operands") } else { a.at(i) };
             sp.launch(10, 3, |a: &mut u32| *a += 1, move |i, k| (at(i, k),))
         });
         let at = format!("the operand closure of step {step} of group {group}");
-        told.all_say(&[&at, "no operands"]).all_cite(&["sp.launch(10, 3"]);
+        outcomes.all_say(&[&at, "no operands"]).all_cite(&["sp.launch(10, 3"]);
     }
 }
 
 #[test]
 fn an_operand_closure_that_panics_on_one_rank() {
     for culprit in [0, CULPRIT] {
-        let told = fails(|world, sp| {
+        let outcomes = fails(|world, sp| {
             let a = sp.blocks(10, |i| i)?;
             let panics = world.rank() == culprit;
             let at = move |i, k| if k == 1 && panics { panic_quietly("no operands") } else { a.at(i) };
             sp.launch(10, 3, |a: &mut u32| *a += 1, move |i, k| (at(i, k),))
         });
-        told.all_say(&["the operand closure of step 1", "no operands"]);
+        outcomes.all_say(&["the operand closure of step 1", "no operands"]);
     }
 }
 
 #[test]
 fn a_function_of_steps_that_panics() {
-    let told = fails_alike(names::PANICKED, |sp| {
+    let outcomes = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(10, |i| i)?;
         let steps = |i: u32| if i == 8 { panic_quietly("no steps") } else { i };
         sp.launch(10, steps, |a: &mut u32| *a += 1, move |i, _| (a.at(i),))
     });
-    told.all_say(&["the function of steps", "no steps"]).all_cite(&["sp.launch(10, steps"]);
+    outcomes.all_say(&["the function of steps", "no steps"]).all_cite(&["sp.launch(10, steps"]);
 }
 
 /// A value that cannot be copied to other ranks because of a [`Fault`].
@@ -181,31 +182,31 @@ const FAULTS: [(Fault, &str, &[&str]); 5] = [
 #[test]
 fn a_block_that_cannot_travel() {
     for (fault, name, words) in FAULTS {
-        let told = fails(|_, sp| {
+        let outcomes = fails(|_, sp| {
             let (a, b) = (sp.blocks(6, move |_| Touchy(fault))?, sp.blocks(6, |i| i)?);
             sp.each(1, |_: &Touchy, b: &mut u32| *b += 1, move |i| (a.at(5), b.at(i)))
         });
-        all_named(&told, name);
-        told.all_say(words).all_cite(&["let (a, b) = (sp.blocks(6, move |_| Touchy(fault)"]);
+        all_named(&outcomes, name);
+        outcomes.all_say(words).all_cite(&["let (a, b) = (sp.blocks(6, move |_| Touchy(fault)"]);
     }
 }
 
 #[test]
 fn a_value_that_cannot_travel() {
     for (fault, name, words) in FAULTS {
-        let told = fails(|_, sp| {
+        let outcomes = fails(|_, sp| {
             let a = sp.blocks(6, move |_| Touchy(fault))?;
             sp.value(a.at(5)).map(drop)
         });
-        all_named(&told, name);
-        told.all_say(words).all_cite(&["sp.value(a.at(5))", "let a = sp.blocks(6, move |_| Touchy(fault))"]);
+        all_named(&outcomes, name);
+        outcomes.all_say(words).all_cite(&["sp.value(a.at(5))", "let a = sp.blocks(6, move |_| Touchy(fault))"]);
     }
     for fault in [Fault::SerializeFails, Fault::DeserializeFails] {
-        let told = fails(|_, sp| {
+        let outcomes = fails(|_, sp| {
             let a = sp.blocks(6, |i| i)?;
             sp.fold(&a, |_| Touchy(fault), |a, _| a).map(drop)
         });
-        told.all_cite(&["sp.fold(&a, |_| Touchy(fault)"]);
+        outcomes.all_cite(&["sp.fold(&a, |_| Touchy(fault)"]);
     }
 }
 
@@ -223,13 +224,13 @@ impl Drop for PanicsWhenDropped {
 
 #[test]
 fn a_block_that_panics_when_it_is_dropped() {
-    let told = fails(|_, sp| {
+    let outcomes = fails(|_, sp| {
         let a = sp.blocks(6, PanicsWhenDropped)?;
         let fail = |a: &mut PanicsWhenDropped| if a.0 == 4 { Err("no four") } else { Ok(()) };
         sp.each(6, fail, move |i| (a.at(i),))
     });
-    told.all_say(&["panicked when it was freed", "dropped"]).all_cite(&["sp.each(6, fail"]);
-    all_named(&told, names::PANICKED);
+    outcomes.all_say(&["panicked when it was freed", "dropped"]).all_cite(&["sp.each(6, fail"]);
+    all_named(&outcomes, names::PANICKED);
 }
 
 /// Two such values cannot be freed together: a panic during a panic ends the process.
@@ -246,7 +247,7 @@ impl Drop for PanicsEachTime {
 /// result depends on that, so the panics are printed and the results stay valid.
 #[test]
 fn copies_and_blocks_that_panic_when_they_are_dropped() {
-    let told = in_threads(RANKS).run_freely(|world| {
+    let outcomes = in_threads(RANKS).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let (a, b) = (sp.blocks(6, |_| PanicsEachTime(4))?, sp.blocks(6, |_| 0)?);
         let add = |a: &PanicsEachTime, other: &PanicsEachTime, b: &mut u32| *b += a.0 + other.0;
@@ -257,7 +258,7 @@ fn copies_and_blocks_that_panic_when_they_are_dropped() {
         assert_eq!(sp.fold(&b, |b| *b, |sum, b| sum + b)?, 6 * 3 * 8);
         Ok(())
     });
-    told.run.expect("the launches have ended");
+    outcomes.run.expect("the launches have ended");
 }
 
 /// Counts the values that contain 0.
@@ -288,7 +289,7 @@ impl Drop for Counted {
 /// Rank 0 has block 0. It frees the block when it drops the super-program, also after the job has ended.
 #[test]
 fn blocks_are_freed_after_the_end_of_a_job() {
-    let told = in_threads(2).run_freely(|world| {
+    let outcomes = in_threads(2).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(2, Counted::new)?;
         sp.each(2, |a: &mut Counted| assert!(a.0 < 2), move |i| (a.at(i),))?;
@@ -301,13 +302,13 @@ fn blocks_are_freed_after_the_end_of_a_job() {
         assert_eq!(ZEROS.load(Ordering::Relaxed), 0);
         ended
     });
-    told.says(0, &["rank 1 failed: enough"]);
+    outcomes.says(0, &["rank 1 failed: enough"]);
 }
 
 /// Any thread of the rank frees a captured value after the launch. The panic is printed, and the results stay valid.
 #[test]
 fn a_captured_value_that_panics_when_it_is_dropped() {
-    let told = in_threads(RANKS).run_freely(|world| {
+    let outcomes = in_threads(RANKS).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let (a, captured) = (sp.blocks(6, |i| i)?, PanicsAgain);
         let add = move |a: &mut u32| {
@@ -319,5 +320,5 @@ fn a_captured_value_that_panics_when_it_is_dropped() {
         assert_eq!(sum, 1 + 2 + 3 + 4 + 5 + 6);
         Ok(())
     });
-    told.run.expect("the launch has ended");
+    outcomes.run.expect("the launch has ended");
 }

@@ -11,7 +11,7 @@ fn add(a: &mut u32) {
 
 #[test]
 fn a_rank_that_leaves() {
-    let told = in_threads(RANKS).run_freely(|world| {
+    let outcomes = in_threads(RANKS).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(6, |i| i)?;
         if world.rank() == CULPRIT {
@@ -20,17 +20,17 @@ fn a_rank_that_leaves() {
         sp.each(6, add, move |i| (a.at(i),))
     });
     for rank in [0, 2] {
-        let error = told.ranks[rank].as_ref().and_then(|told| told.as_ref().err());
-        assert!(matches!(error, Some(Error::RankLeft { .. })), "{told:?}");
-        told.says(rank, &["rank 1 has left `run`", "tests/errors/super_program/departures.rs:"]);
+        let error = outcomes.ranks[rank].as_ref().and_then(|outcome| outcome.as_ref().err());
+        assert!(matches!(error, Some(Error::RankLeft { .. })), "{outcomes:?}");
+        outcomes.says(rank, &["rank 1 has left `run`", "tests/errors/super_program/departures.rs:"]);
     }
-    assert!(matches!(told.run, Err(Error::RankLeft { .. })), "{told:?}");
+    assert!(matches!(outcomes.run, Err(Error::RankLeft { .. })), "{outcomes:?}");
 }
 
 /// A panic outside of instructions.
 #[test]
 fn a_rank_that_panics() {
-    let told = in_threads(RANKS).run_freely(|world| {
+    let outcomes = in_threads(RANKS).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(6, |i| i)?;
         if world.rank() == CULPRIT {
@@ -38,14 +38,15 @@ fn a_rank_that_panics() {
         }
         sp.each(6, add, move |i| (a.at(i),))
     });
-    told.says(0, &["rank 1 failed: panicked: outside of instructions"])
+    outcomes
+        .says(0, &["rank 1 failed: panicked: outside of instructions"])
         .says(2, &["rank 1 failed: panicked: outside of instructions"]);
-    assert!(told.run.is_err(), "{told:?}");
+    assert!(outcomes.run.is_err(), "{outcomes:?}");
 }
 
 #[test]
 fn a_super_program_that_one_rank_drops() {
-    let told = in_threads(RANKS).run(|world| {
+    let outcomes = in_threads(RANKS).run(|world| {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(6, |i| i)?;
         if world.rank() == CULPRIT {
@@ -54,26 +55,26 @@ fn a_super_program_that_one_rank_drops() {
         }
         sp.each(6, add, move |i| (a.at(i),))
     });
-    told.all_say(&["rank 1"]).all_cite(&["sp.each(6, add"]);
+    outcomes.all_say(&["rank 1"]).all_cite(&["sp.each(6, add"]);
 }
 
 /// A super-program that is not dropped and not used again causes no error.
 #[test]
 fn a_forgotten_super_program() {
-    let told = in_threads(RANKS).run_freely(|world| {
+    let outcomes = in_threads(RANKS).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(6, |i| i)?;
         sp.each(6, add, move |i| (a.at(i),))?;
         std::mem::forget(sp);
         world.barrier()
     });
-    assert!(told.run.is_ok(), "{told:?}");
+    assert!(outcomes.run.is_ok(), "{outcomes:?}");
 }
 
 /// An error ends the super-program, but not the job.
 #[test]
 fn the_next_super_program_after_an_error() {
-    let told = in_threads(RANKS).run_freely(|world| {
+    let outcomes = in_threads(RANKS).run_freely(|world| {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(6, |i| i)?;
         let fails = |a: &mut u32| if *a == 4 { Err("no four") } else { Ok(()) };
@@ -85,5 +86,5 @@ fn the_next_super_program_after_an_error() {
         assert_eq!(sp.value(a.at(4))?, 5);
         world.barrier()
     });
-    assert!(told.run.is_ok(), "{told:?}");
+    assert!(outcomes.run.is_ok(), "{outcomes:?}");
 }

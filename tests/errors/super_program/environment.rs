@@ -64,11 +64,11 @@ fn ranks_with_different_settings() {
         ),
     ];
     for (set, words) in sets {
-        let told = crate::provoke::in_threads(3)
+        let outcomes = crate::provoke::in_threads(3)
             .run(|world| set(Super::default(), world.rank().index()).start(world).map(drop));
-        told.all_say(&words);
-        let is_mismatch = |told: &Option<Result<(), Error>>| matches!(told, Some(Err(Error::Mismatch { .. })));
-        assert!(told.ranks.iter().all(is_mismatch), "{told:?}");
+        outcomes.all_say(&words);
+        let is_mismatch = |outcome: &Option<Result<(), Error>>| matches!(outcome, Some(Err(Error::Mismatch { .. })));
+        assert!(outcomes.ranks.iter().all(is_mismatch), "{outcomes:?}");
     }
 }
 
@@ -88,7 +88,7 @@ fn settings_of_the_program_that_cannot_be() {
         (|of| of.in_flight(0), "Super::in_flight=0 is not valid"),
     ];
     for (set, words) in sets {
-        let told = crate::provoke::in_threads(3).run(|world| set(Super::default()).start(world).map(drop));
-        told.all_say(&[words]);
+        let outcomes = crate::provoke::in_threads(3).run(|world| set(Super::default()).start(world).map(drop));
+        outcomes.all_say(&[words]);
     }
 }

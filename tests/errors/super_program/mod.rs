@@ -9,7 +9,7 @@ mod operands;
 mod recovery;
 mod stalls;
 
-use crate::provoke::{Told, in_threads};
+use crate::provoke::{Outcomes, in_threads};
 use aurora_core::prelude::*;
 use aurora_super::{Policy, Super, SuperProgram};
 use std::panic::resume_unwind;
@@ -21,7 +21,7 @@ const CULPRIT: usize = 1;
 
 /// Runs a program that fails on all ranks. Every later call on a rank returns the error of the first. Each instruction
 /// has its rank from the start.
-fn fails(program: impl Fn(&World, &SuperProgram<'_>) -> Result<()> + Sync) -> Told {
+fn fails(program: impl Fn(&World, &SuperProgram<'_>) -> Result<()> + Sync) -> Outcomes {
     in_threads(RANKS).run(|world| {
         let sp = Super::default().policy(Policy::S).start(world)?;
         let used = sp.blocks(3, |i| i)?;
@@ -46,8 +46,8 @@ fn later_calls(sp: &SuperProgram<'_>, used: aurora_super::Blocks<u32, u32>) -> [
 }
 
 /// Checks that the program fails with an error of this name on the ranks and also without ranks, with equal texts.
-fn fails_alike(name: &str, program: impl Fn(&SuperProgram<'_>) -> Result<()> + Sync) -> Told {
-    let told = fails(|_, sp| program(sp));
+fn fails_alike(name: &str, program: impl Fn(&SuperProgram<'_>) -> Result<()> + Sync) -> Outcomes {
+    let outcomes = fails(|_, sp| program(sp));
     let sp = SuperProgram::sequential();
     let used = sp.blocks(3, |i| i).expect("an array");
     let alone = program(&sp).expect_err("it fails without ranks");
@@ -56,21 +56,21 @@ fn fails_alike(name: &str, program: impl Fn(&SuperProgram<'_>) -> Result<()> + S
         other => panic!("{other:?}"),
     };
     let cause = name_and_cause(&alone).1;
-    for told in told.ranks.iter().flatten().chain([&told.run]) {
-        let error = told.as_ref().expect_err("it fails");
+    for outcome in outcomes.ranks.iter().flatten().chain([&outcomes.run]) {
+        let error = outcome.as_ref().expect_err("it fails");
         assert_eq!(name_and_cause(error), (name.to_string(), cause.clone()));
     }
     for later in later_calls(&sp, used) {
         assert_eq!(later.expect_err("the super-program has ended").to_string(), alone.to_string());
     }
-    told
+    outcomes
 }
 
 /// Checks that the error of all ranks has this name.
 #[track_caller]
-fn all_named(told: &Told, name: &str) {
-    for told in told.ranks.iter().flatten().chain([&told.run]) {
-        assert!(matches!(told, Err(Error::Object { name: found, .. }) if *found == name), "{told:?}");
+fn all_named(outcomes: &Outcomes, name: &str) {
+    for outcome in outcomes.ranks.iter().flatten().chain([&outcomes.run]) {
+        assert!(matches!(outcome, Err(Error::Object { name: found, .. }) if *found == name), "{outcome:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CULPRIT, RANKS};
 use crate::environment::started;
-use crate::provoke::{Told, in_threads};
+use crate::provoke::{Outcomes, in_threads};
 use aurora_super::{Super, SuperProgram, Val};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Drop for PassesWhenDropped {
 
 /// A launch of two steps of 6 groups, in which the code of one rank or of all ranks blocks. If `opens`, the gate opens
 /// when all calls have ended.
-fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> Told {
+fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> Outcomes {
     in_threads(RANKS).limit(Duration::from_secs(3)).run(|world| {
         let blocks = rank.is_none_or(|rank| world.rank() == rank);
         let gate_of = |which| (blocks && code == which).then(|| gate.clone());
@@ -86,9 +86,9 @@ fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> To
 fn code_that_blocks_is_ended_by_the_limit() {
     let ended = |code, rank| {
         let gate = Arc::default();
-        let told = blocked(code, rank, &gate, false);
+        let outcomes = blocked(code, rank, &gate, false);
         gate.open();
-        told.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
+        outcomes.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
     };
     // In parallel, because each takes as long as the limit.
     std::thread::scope(|scope| {
@@ -102,17 +102,17 @@ fn code_that_blocks_is_ended_by_the_limit() {
 
 #[test]
 fn a_captured_value_whose_drop_blocks_holds_up_no_call() {
-    let told = blocked(Code::Drop, None, &Arc::default(), true);
-    told.run.expect("all calls have ended");
+    let outcomes = blocked(Code::Drop, None, &Arc::default(), true);
+    outcomes.run.expect("all calls have ended");
 }
 
 #[test]
 fn a_captured_value_whose_drop_blocks_is_ended_by_the_limit() {
     let ended = |rank| {
         let gate = Arc::default();
-        let told = blocked(Code::Drop, rank, &gate, false);
+        let outcomes = blocked(Code::Drop, rank, &gate, false);
         gate.open();
-        let error = told.run.expect_err("a super-program cannot be dropped").to_string();
+        let error = outcomes.run.expect_err("a super-program cannot be dropped").to_string();
         assert!(error.contains("waits for the end of the drop of the SuperProgram"), "{error}");
         assert!(error.contains("longer than AURORA_TIMEOUT allows"), "{error}");
     };
@@ -127,7 +127,7 @@ fn a_captured_value_whose_drop_blocks_is_ended_by_the_limit() {
 #[test]
 fn a_rank_that_runs_a_long_instruction_serves_the_others() {
     let gate = Arc::<Gate>::default();
-    let told = in_threads(2).run(|world| {
+    let outcomes = in_threads(2).run(|world| {
         let sp = Super::default().workers(1).in_flight(1).start(world)?;
         let (a, b) = (sp.blocks(40, |i| i)?, sp.blocks(2, |_| 0)?);
         let gate = gate.clone();
@@ -142,7 +142,7 @@ fn a_rank_that_runs_a_long_instruction_serves_the_others() {
         sp.launch(2, |i: u32| 1 + 19 * i, run, move |i, k| (Val((i, k)), a.at(k), b.at(i)))?;
         sp.value(b.at(1)).map(|sum| assert_eq!(sum, 190))
     });
-    told.run.expect("no rank waits for the long instruction");
+    outcomes.run.expect("no rank waits for the long instruction");
 }
 
 #[test]

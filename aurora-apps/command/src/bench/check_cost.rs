@@ -94,21 +94,21 @@ fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result
     command.args(application.split_whitespace()).args(["--json", "--reps", "3"]).env("AURORA_CHECK", check);
     command.args(["--ranks", &arguments.ranks.to_string(), "--route", &arguments.route.to_string()]);
     let (output, in_time) = output_of(&mut command, arguments.limit).map_err(|error| error.to_string())?;
-    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !in_time {
         let limit = arguments.limit.as_secs_f64();
         let ended = format!("AURORA_CHECK={check} has not ended after {limit} s and was killed (--limit)");
-        return Err(format!("{ended}: {said}{told}"));
+        return Err(format!("{ended}: {stdout}{stderr}"));
     }
     if let Some(notice) =
-        told.lines().find(|line| line.contains("aurora: ") && !line.contains("aurora: the race detector has watched"))
+        stderr.lines().find(|line| line.contains("aurora: ") && !line.contains("aurora: the race detector has watched"))
     {
         return Err(format!("AURORA_CHECK={check} says: {notice}"));
     }
-    let report = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let report = stdout.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let report = report.filter(|report| output.status.success() && report["results"][0]["verified"] == true);
     let seconds = report.and_then(|report| report["results"][0]["seconds"]["median"].as_f64());
-    seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
+    seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {stdout}{stderr}"))
 }
 
 /// Returns the output of a command, and whether the command has ended by itself.

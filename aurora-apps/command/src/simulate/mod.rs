@@ -17,7 +17,7 @@ use crate::{circumstances, is_heard, labelled, line, say};
 use arguments::SimulateArguments;
 use aurora_core::LaunchInfo;
 use figures::Figures;
-use plan::{Machine, Planned, case, plan, said};
+use plan::{Machine, Planned, case, plan, refusal_of};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -81,7 +81,7 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
     for planned in &plan.all {
         let machine = plan.machine(arguments, planned)?;
         let figures = Figures::of(&machine, arguments.reps, done);
-        let figures = figures.map_err(|error| said(arguments, planned.nodes, error))?;
+        let figures = figures.map_err(|error| refusal_of(arguments, planned.nodes, error))?;
         let point = Point::of(arguments, planned, &machine, figures);
         if arguments.json {
             // Printed as soon as it is known, because the next point may take a while.
@@ -95,8 +95,8 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
         points.push(point);
     }
     drop(progress);
-    let said = if arguments.json { Ok(()) } else { say(&Table(&points).to_string()) };
-    Ok(said.err().unwrap_or(ExitCode::SUCCESS))
+    let printed = if arguments.json { Ok(()) } else { say(&Table(&points).to_string()) };
+    Ok(printed.err().unwrap_or(ExitCode::SUCCESS))
 }
 
 impl Point {

@@ -81,7 +81,7 @@ impl Plan {
     pub fn machine(&self, arguments: &SimulateArguments, planned: &Planned) -> Result<Machine, Refusal> {
         let Planned { nodes, how, limit, .. } = *planned;
         let speeds = self.cluster.of(nodes).map_err(|error| of_speeds(arguments, error))?;
-        machine(arguments, how, speeds, limit).map_err(|error| said(arguments, nodes, error))
+        machine(arguments, how, speeds, limit).map_err(|error| refusal_of(arguments, nodes, error))
     }
 }
 
@@ -189,7 +189,7 @@ pub fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> 
 }
 
 /// Converts an error of the simulator, for values that the arguments' own rules accept.
-pub fn said(arguments: &SimulateArguments, nodes: u32, error: SettingError) -> Refusal {
+pub fn refusal_of(arguments: &SimulateArguments, nodes: u32, error: SettingError) -> Refusal {
     let (argument, value): (_, &dyn ToString) = match &error {
         SettingError::Load(load) => ("--load <UNITS>", load),
         SettingError::Speed { .. } => ("--speeds <SPEEDS>", &arguments.speeds),

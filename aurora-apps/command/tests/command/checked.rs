@@ -60,8 +60,8 @@ fn an_application_that_hangs_is_killed_with_its_ranks() {
     kill_process(Pid::from_raw(root).expect("a process"), Signal::STOP).expect("rank 0 is stopped");
     let output = check.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    let said = "error: aurora mm2 --size 200: AURORA_CHECK=0 has not ended after 4 s and was killed (--limit)";
-    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    let error = "error: aurora mm2 --size 200: AURORA_CHECK=0 has not ended after 4 s and was killed (--limit)";
+    assert!(stderr(&output).contains(error), "{}", stderr(&output));
     let until = Instant::now() + Duration::from_secs(5);
     for rank in others.into_iter().chain([root]) {
         while state(rank).is_some_and(|(state, _)| state != 'Z') {
@@ -178,9 +178,9 @@ fn a_users_program_is_checked() {
         let begun = Instant::now();
         let output = check_test(options, test);
         assert!(begun.elapsed() < Duration::from_secs(40), "{test}");
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{test}: {said}");
-        assert!(said.contains(verdict), "{test}: {said}");
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{test}: {errors}");
+        assert!(errors.contains(verdict), "{test}: {errors}");
         // The program's own output is passed on.
         assert!(stdout(&output).contains(&format!("test {test} ... ")), "{}", stdout(&output));
     }

@@ -17,12 +17,12 @@ fn a_program_starts_on_ranks() {
         let output = run(&[&["-n", "3", "--launcher", launcher, "--route", "udp"], &program[..]].concat());
         assert!(output.status.success(), "{launcher}: {}", stderr(&output));
         let text = stdout(&output);
-        let told = |name: &str| {
+        let property = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{text}"));
             line.trim().to_lowercase()
         };
-        assert_eq!((told("ranks").as_str(), told("route").as_str()), ("3", "udp"), "{launcher}");
-        assert!(told("launcher").contains(shown) || *launcher == "own", "{text}");
+        assert_eq!((property("ranks").as_str(), property("route").as_str()), ("3", "udp"), "{launcher}");
+        assert!(property("launcher").contains(shown) || *launcher == "own", "{text}");
     }
 }
 
@@ -34,27 +34,27 @@ fn the_program_gets_its_arguments_and_its_exit_code_is_passed_on() {
 
 #[test]
 fn a_program_that_cannot_be_started_says_why() {
-    for (program, code, said) in [
+    for (program, code, words) in [
         ("./no-such-program", 127, "./no-such-program cannot be started: No such file"),
         ("Cargo.toml", 127, "the one in this folder is ./Cargo.toml"),
         ("./Cargo.toml", 126, "./Cargo.toml cannot be started: Permission denied"),
     ] {
         let output = run(&[program]);
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
-        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }
     assert_eq!(run(&[]).status.code(), Some(2));
 }
 
 #[test]
 fn a_launcher_is_not_asked_for_what_it_cannot() {
-    for (words, said) in [
+    for (arguments, words) in [
         (&["--hostfile", "hosts", "true"][..], "'hosts' for '--hostfile <FILE>': it is for mpirun"),
         (&["--launcher", "srun", "--hostfile", "hosts", "true"], "'hosts' for '--hostfile <FILE>': it is for mpirun"),
         (&["--launcher", "mpirun", "true", ":", "true"], "':' for '<PROGRAM>': mpirun takes it for the beginning"),
     ] {
-        let output = run(words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }
 }

@@ -159,12 +159,13 @@ mod tests {
         let evil = "</code></svg></style><script>alert('x')</script>\"'&amp;";
         let text = serde_json::to_string(evil).unwrap();
         let mut runs = fs::read_to_string(format!("{PAGES}/study.json")).unwrap();
-        for told in ["aurora made-up --json", "Made up for a test, 2 cores, 1 GiB, Linux 0", "2001-01-01T00:00:00Z"]
-            .into_iter()
-            .chain(["155 Mbit/s, MTU 9000", "Made-up MPI 1", "mm2", "mpi-collective", "tiled", "load"])
+        for circumstance in
+            ["aurora made-up --json", "Made up for a test, 2 cores, 1 GiB, Linux 0", "2001-01-01T00:00:00Z"]
+                .into_iter()
+                .chain(["155 Mbit/s, MTU 9000", "Made-up MPI 1", "mm2", "mpi-collective", "tiled", "load"])
         {
-            assert!(runs.contains(&format!("\"{told}\"")), "{told}");
-            runs = runs.replace(&format!("\"{told}\""), &text);
+            assert!(runs.contains(&format!("\"{circumstance}\"")), "{circumstance}");
+            runs = runs.replace(&format!("\"{circumstance}\""), &text);
         }
         runs = runs.replace("\"seed\"", &format!("{text}:5,\"seed\""));
         runs = runs

@@ -104,7 +104,7 @@ fn verdict(name: &str, of: &[Compared<'_>]) -> Markup {
     best.sort_by(|(_, one), (_, other)| one.ratio.total_cmp(&other.ratio));
     best.retain(|(study, versus)| seen.insert((std::ptr::from_ref(*study), versus.ranks)));
     let faster = || best.iter().filter(|(_, versus)| versus.ratio > 1.0);
-    let told = |(study, versus): &Compared<'_>| {
+    let in_words = |(study, versus): &Compared<'_>| {
         let ranks = count(versus.ranks, "rank");
         format!("{} ({} · {ranks} · {})", three(versus.ratio), study.problem, versus.other)
     };
@@ -115,7 +115,7 @@ fn verdict(name: &str, of: &[Compared<'_>]) -> Markup {
                 "Aurora is faster than the fastest of the others in " (faster().count()) " of " (best.len())
                 " comparisons (in " (faster().filter(|(_, versus)| !versus.overlap).count())
                 " its slowest repetition too is faster than the other's fastest); the fastest other takes from "
-                (told(least)) " to " (told(most)) " times Aurora's time."
+                (in_words(least)) " to " (in_words(most)) " times Aurora's time."
             }
         }
     }

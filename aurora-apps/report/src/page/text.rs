@@ -32,8 +32,8 @@ pub fn range(of: Spread) -> Markup {
 }
 
 /// Writes the value, or a dash if there is none.
-pub fn or_dash<T, M: Render>(of: Option<T>, told: impl Fn(T) -> M) -> Markup {
-    html! { @match of.map(told) { Some(told) => { (told) } None => { "–" } } }
+pub fn or_dash<T, M: Render>(of: Option<T>, show: impl Fn(T) -> M) -> Markup {
+    html! { @match of.map(show) { Some(shown) => { (shown) } None => { "–" } } }
 }
 
 /// `1 run`, `2 runs`.

@@ -122,13 +122,13 @@ impl<'r> Rounds<'r> {
     /// and no parts are left.
     fn end(&self) {
         let Some(mut round) = self.round.take() else { return };
-        let (said, mut idle) = (round.wait(), 0);
+        let (reports, mut idle) = (round.wait(), 0);
         let over = self.next.get() >= self.parts.get();
-        for (rank, said) in said.chunks_exact(2).enumerate() {
-            self.shortest.set(self.shortest.get().min(said[0]));
-            idle += usize::from(said[1] == IDLE);
+        for (rank, report) in reports.chunks_exact(2).enumerate() {
+            self.shortest.set(self.shortest.get().min(report[0]));
+            idle += usize::from(report[1] == IDLE);
             let first = self.next.get();
-            if said[1] != SUPPLIED && first < self.parts.get() {
+            if report[1] != SUPPLIED && first < self.parts.get() {
                 let end = self.parts.get().min(first.saturating_add(self.chunk));
                 self.next.set(end);
                 if rank == self.me {

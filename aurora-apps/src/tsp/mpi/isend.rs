@@ -57,15 +57,15 @@ pub fn search(ranks: &MpiRanks<'_>, talk: &SimpleCommunicator, instance: &Instan
         Ok(())
     })?;
     let instance = Instance::new(n, |i, j| distances[i * n + j]);
-    let desk = Desk::new(talk, (me, size), chunk);
-    let mut search = Search::new(&instance, &desk);
-    desk.parts.set(search.parts() as u32);
+    let state = RankState::new(talk, (me, size), chunk);
+    let mut search = Search::new(&instance, &state);
+    state.parts.set(search.parts() as u32);
     clock.sharing("read bound", || {
-        desk.ask();
+        state.ask();
         Ok(())
     })?;
     clock.computing("search", || {
-        while let Some(mut parts) = desk.take() {
+        while let Some(mut parts) = state.take() {
             parts.try_for_each(|part| search.part(part.into()))?;
         }
         Ok(())
@@ -76,14 +76,14 @@ pub fn search(ranks: &MpiRanks<'_>, talk: &SimpleCommunicator, instance: &Instan
         ranks.all_at_once(&vec![&mine[..]; size], records.chunks_mut(mine.len()).collect());
         let (tour, [nodes, improvements]) = Record::join(&records, &instance);
         // Receives the other ranks' messages that this rank has not yet checked for.
-        desk.hear(improvements - search.improvements);
+        state.hear(improvements - search.improvements);
         Ok((tour, [nodes, improvements]))
     })?;
     Ok((clock.stop()?, tour, figures))
 }
 
 /// The state and the messages of a rank during a search.
-struct Desk<'r> {
+struct RankState<'r> {
     talk: &'r SimpleCommunicator,
     me: usize,
     size: usize,
@@ -105,9 +105,9 @@ struct Desk<'r> {
     dismissed: Cell<usize>,
 }
 
-impl<'r> Desk<'r> {
+impl<'r> RankState<'r> {
     fn new(talk: &'r SimpleCommunicator, (me, size): (usize, usize), chunk: u32) -> Self {
-        Desk {
+        RankState {
             talk,
             me,
             size,
@@ -205,7 +205,7 @@ impl<'r> Desk<'r> {
     }
 }
 
-impl Bound for Desk<'_> {
+impl Bound for RankState<'_> {
     #[inline]
     fn length(&self) -> Result<u32> {
         let nodes = self.nodes.get() + 1;

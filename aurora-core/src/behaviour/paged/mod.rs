@@ -19,7 +19,7 @@ use self::protocol::{Paging, flush_at_end};
 use self::view::{View, differ};
 use super::release::end::end_release;
 use super::{Behaviour, Paged, PagedMut, Scope, kind};
-use crate::collective::{Came, In};
+use crate::collective::{In, Proposal};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
@@ -116,7 +116,7 @@ impl<T: Element> Pages<T, true> {
         let text = format_args!("sync {number} of {}", vector.name());
         let action = In(&text);
         let key = [vector.shared.id().0, self.scope.epoch, number].into_iter().fold(0, crate::digest::add);
-        vector.shared.meet_about(&[vector.shared.id()], Came::new("a sync", &action, key), site)?;
+        vector.shared.meet_about(&[vector.shared.id()], Proposal::new("a sync", &action, key), site)?;
         let pushed = vector.shared.wait_on(Paging::wait(0), site, |object, cx| object.with::<Paging>().0.poll(cx))?;
         for (owner, changes) in pushed {
             self.view.get_mut().update(owner, changes.bytes()).ok_or_else(|| malformed(owner))?;

@@ -112,9 +112,9 @@ impl Load {
             let list = postcard::to_allocvec(&std::mem::take(&mut marks)).expect("pairs of numbers");
             bytes::Bytes::from(list)
         });
-        let said = Announced { version, at_home, writes, marks, list_follows: list.is_some(), time: cx.release() };
-        self.arrivals.of(epoch, me).said = said.clone();
-        let message = LoadMessage::Enter { epoch, opening, said };
+        let announced = Announced { version, at_home, writes, marks, list_follows: list.is_some(), time: cx.release() };
+        self.arrivals.of(epoch, me).announced = announced.clone();
+        let message = LoadMessage::Enter { epoch, opening, announced };
         let is_short = (to_peers || to_other_nodes) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { core.block_mut().read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
         for rank in me.others(size) {

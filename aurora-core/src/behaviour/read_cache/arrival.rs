@@ -28,16 +28,16 @@ pub(crate) struct Announced {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loading {
     /// Its announcement. With a correction, the number of writes is that of the correction.
-    pub(crate) said: Announced,
+    pub(crate) announced: Announced,
     pub(super) is_announced: bool,
     /// The list of its write marks has arrived.
-    list_came: bool,
+    list_arrived: bool,
     /// Its block comes with its announcement, and has a place here.
     pub(super) coming: bool,
     /// The transfer of its announcement is complete.
     pub(super) arrived: bool,
     /// Its block came with its announcement.
-    pub(super) came: bool,
+    pub(super) pushed: bool,
     /// Its correction, applied when the load completes: the new version, and a batch.
     pub(super) correction: Option<(u64, Vec<u8>)>,
     /// The highest write mark of this rank's block, of any rank.
@@ -47,27 +47,27 @@ pub(crate) struct Loading {
 impl Loading {
     /// The rank has announced, by a barrier of its node, that its block is at home.
     pub(super) fn arrived_at_home(&mut self) {
-        (self.is_announced, self.arrived, self.said.at_home) = (true, true, true);
+        (self.is_announced, self.arrived, self.announced.at_home) = (true, true, true);
     }
 
     pub(super) fn final_version(&self) -> u64 {
-        self.correction.as_ref().map_or(self.said.version, |(version, _)| *version)
+        self.correction.as_ref().map_or(self.announced.version, |(version, _)| *version)
     }
 
     /// Records the announcement of a rank. `coming`: its block follows, and has a place here. True: the rank's part is
     /// complete.
-    pub(super) fn announced(&mut self, said: Announced, coming: bool) -> bool {
-        let is_complete = said.list_follows == self.list_came;
+    pub(super) fn announced(&mut self, announced: Announced, coming: bool) -> bool {
+        let is_complete = announced.list_follows == self.list_arrived;
         (self.is_announced, self.coming) = (true, coming);
-        let writes = if self.correction.is_some() { self.said.writes } else { said.writes };
-        self.said = Announced { writes, ..said };
+        let writes = if self.correction.is_some() { self.announced.writes } else { announced.writes };
+        self.announced = Announced { writes, ..announced };
         is_complete
     }
 
     /// Records that the list of the rank's write marks is here. False: malformed.
-    pub(super) fn list_came(&mut self) -> bool {
-        let is_expected = !self.list_came && (!self.is_announced || self.said.list_follows);
-        self.list_came = true;
+    pub(super) fn list_arrived(&mut self) -> bool {
+        let is_expected = !self.list_arrived && (!self.is_announced || self.announced.list_follows);
+        self.list_arrived = true;
         is_expected
     }
 }
@@ -118,7 +118,7 @@ impl Arrivals {
     /// True if a rank's block, with its correction, contains all earlier writes. Call it once all ranks have announced
     /// the load.
     pub(super) fn is_final(&self, epoch: Epoch, rank: Rank) -> bool {
-        self.find(epoch, rank).is_none_or(|loading| loading.said.writes >= loading.marked)
+        self.find(epoch, rank).is_none_or(|loading| loading.announced.writes >= loading.marked)
     }
 
     /// The number of writes to a rank's block that some rank has announced.
@@ -135,7 +135,7 @@ impl Arrivals {
     /// The number of loads for which the list of a rank's write marks is here before its announcement.
     pub(super) fn lists_ahead(&self, of: Rank) -> usize {
         let loading = self.loads.values().map(|ranks| &ranks[of.index()]);
-        loading.filter(|loading| loading.list_came && !loading.is_announced).count()
+        loading.filter(|loading| loading.list_arrived && !loading.is_announced).count()
     }
 }
 
@@ -147,9 +147,9 @@ mod tests {
         Rank::new(1)
     }
 
-    fn announce(arrivals: &mut Arrivals, said: Announced) -> bool {
-        arrivals.merge_marks(1, &said.marks);
-        arrivals.of(1, other()).announced(said, false)
+    fn announce(arrivals: &mut Arrivals, announced: Announced) -> bool {
+        arrivals.merge_marks(1, &announced.marks);
+        arrivals.of(1, other()).announced(announced, false)
     }
 
     #[test]
@@ -165,15 +165,18 @@ mod tests {
 
     #[test]
     fn a_part_is_complete_with_its_list_in_either_order() {
-        let said = |list_follows| Announced { list_follows, ..Announced::default() };
+        let announced = |list_follows| Announced { list_follows, ..Announced::default() };
         let mut arrivals = Arrivals::new(2);
-        assert!(!announce(&mut arrivals, said(true)));
-        assert!(arrivals.of(1, other()).list_came() && arrivals.lists_ahead(other()) == 0);
-        assert!(!arrivals.of(1, other()).list_came(), "a second list");
+        assert!(!announce(&mut arrivals, announced(true)));
+        assert!(arrivals.of(1, other()).list_arrived() && arrivals.lists_ahead(other()) == 0);
+        assert!(!arrivals.of(1, other()).list_arrived(), "a second list");
         arrivals = Arrivals::new(2);
-        assert!(arrivals.of(1, other()).list_came() && arrivals.lists_ahead(other()) == 1);
-        assert!(announce(&mut arrivals, said(true)) && arrivals.lists_ahead(other()) == 0);
+        assert!(arrivals.of(1, other()).list_arrived() && arrivals.lists_ahead(other()) == 1);
+        assert!(announce(&mut arrivals, announced(true)) && arrivals.lists_ahead(other()) == 0);
         arrivals = Arrivals::new(2);
-        assert!(announce(&mut arrivals, said(false)) && !arrivals.of(1, other()).list_came(), "no list follows");
+        assert!(
+            announce(&mut arrivals, announced(false)) && !arrivals.of(1, other()).list_arrived(),
+            "no list follows"
+        );
     }
 }

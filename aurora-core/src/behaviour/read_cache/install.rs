@@ -218,7 +218,7 @@ impl Load {
 
     /// Installs a block. No rank reads its slot.
     fn write_slot(&mut self, core: &mut VectorCore, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
-        let base = self.arrival(owner, epoch).said.version;
+        let base = self.arrival(owner, epoch).announced.version;
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), core.within(owner, Window::WHOLE));
         let changes = self.changes(core, owner, (epoch, Window::WHOLE));
         let home = core.block_mut().home_mut().expect("it has a slot there");
@@ -246,9 +246,9 @@ impl Load {
         (epoch, window): (Epoch, Window),
     ) -> Result<Outcome, Shortage> {
         let arrival = self.arrival(owner, epoch);
-        let (base, came, version) = (arrival.said.version, arrival.came, arrival.final_version());
+        let (base, pushed, version) = (arrival.announced.version, arrival.pushed, arrival.final_version());
         let bytes = core.within(owner, window);
-        if !came && (version == base || !window.is_whole()) {
+        if !pushed && (version == base || !window.is_whole()) {
             return Ok(Outcome::Settled);
         }
         let changes = self.changes(core, owner, (epoch, window));

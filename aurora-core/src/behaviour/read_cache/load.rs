@@ -62,16 +62,16 @@ impl Load {
         core: &mut VectorCore,
         from: Rank,
         (epoch, opening): (Epoch, &Opening),
-        (said, coming): (Announced, bool),
+        (announced, coming): (Announced, bool),
         cx: &mut Cx<'_>,
     ) {
         if self.arrivals.find(epoch, from).is_some_and(|loading| loading.is_announced) {
             return;
         }
         core.scopes_mut().opened(from, epoch, opening, cx);
-        let time = said.time.clone();
-        self.arrivals.merge_marks(epoch, &said.marks);
-        let complete = self.arrivals.of(epoch, from).announced(said, coming);
+        let time = announced.time.clone();
+        self.arrivals.merge_marks(epoch, &announced.marks);
+        let complete = self.arrivals.of(epoch, from).announced(announced, coming);
         core.ledger_mut().record(epoch).from[from.index()].complete = complete;
         core.scopes_mut().released(epoch, opening.window, time.as_ref());
         core.retry();
@@ -95,18 +95,18 @@ impl Load {
                 None
             }
         };
-        let (mut came, mut short) = (false, None);
+        let (mut pushed, mut short) = (false, None);
         match loan {
             Some(LoadLoan::In { .. }) => {
-                let version = self.arrivals.of(epoch, from).said.version;
+                let version = self.arrivals.of(epoch, from).announced.version;
                 if let Some(replica) = self.cache.find_loading((epoch, opening.window)) {
                     replica.have[from.index()] = version;
-                    (came, short) = (true, replica.short.clone());
+                    (pushed, short) = (true, replica.short.clone());
                 }
             }
             Some(LoadLoan::Room { .. }) => {
                 let slot = core.block_mut().home_mut().and_then(|home| home.cache.slot(from));
-                (came, short) = (true, slot.and_then(|slot| slot.short().cloned()));
+                (pushed, short) = (true, slot.and_then(|slot| slot.short().cloned()));
             }
             _ => {}
         }
@@ -114,7 +114,7 @@ impl Load {
             return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
         let arrival = self.arrivals.of(epoch, from);
-        arrival.came = came;
+        arrival.pushed = pushed;
         arrival.arrived = true;
         core.retry();
     }
@@ -129,12 +129,12 @@ impl Load {
         let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
         let (version, writes) = (core.block().version, core.writes().applied);
         let is_final = self.arrivals.is_final(epoch, me);
-        let said = &mut self.arrivals.of(epoch, me).said;
-        let announced_at_home = said.at_home;
+        let announced = &mut self.arrivals.of(epoch, me).announced;
+        let announced_at_home = announced.at_home;
         // A write that no rank has announced belongs to the next load.
-        let sent = if is_final && !touched.is_empty() { said.version } else { version };
+        let sent = if is_final && !touched.is_empty() { announced.version } else { version };
         if !announced_at_home {
-            said.version = sent;
+            announced.version = sent;
         }
         // If the block is at home, no node peer needs a copy of it.
         let by_node_peers = if announced_at_home { 0 } else { sent };
@@ -257,13 +257,19 @@ impl Load {
         }
         if core.ledger().find(epoch).is_some() {
             let arrival = self.arrivals.of(epoch, from);
-            (arrival.correction, arrival.said.writes) = (Some(correction), writes);
+            (arrival.correction, arrival.announced.writes) = (Some(correction), writes);
         }
         true
     }
 
     /// Records the list of a rank's write marks, which may arrive before or after its announcement. False: malformed.
-    pub(super) fn list_came(&mut self, core: &mut VectorCore, from: Rank, epoch: Epoch, marks: &[(u32, u64)]) -> bool {
+    pub(super) fn list_arrived(
+        &mut self,
+        core: &mut VectorCore,
+        from: Rank,
+        epoch: Epoch,
+        marks: &[(u32, u64)],
+    ) -> bool {
         if core.ledger().is_settled(epoch) {
             // This rank has opened a different scope: the announcement will report the mismatch.
             return true;
@@ -273,7 +279,7 @@ impl Load {
         }
         self.arrivals.merge_marks(epoch, marks);
         let loading = self.arrivals.of(epoch, from);
-        let is_expected = loading.list_came();
+        let is_expected = loading.list_arrived();
         core.ledger_mut().record(epoch).from[from.index()].complete = loading.is_announced;
         is_expected
     }
@@ -289,8 +295,8 @@ impl Load {
         }
         let correction = arrival.correction.as_ref();
         let correction = correction.map(|(version, _)| (*version, self.changes(core, rank, (epoch, window))));
-        let at_home = arrival.said.at_home && core.nodes().same_node(rank, me);
-        BlockArrived { range, version: arrival.said.version, at_home, correction }
+        let at_home = arrival.announced.at_home && core.nodes().same_node(rank, me);
+        BlockArrived { range, version: arrival.announced.version, at_home, correction }
     }
 }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum LoadMessage {
     /// The announcement: the sender has entered a load. Payload: its block, if the receiver needs this version.
-    Enter { epoch: Epoch, opening: Opening, said: Announced },
+    Enter { epoch: Epoch, opening: Opening, announced: Announced },
     /// The write marks for which the announcement had no room. Payload: pairs of owner and number.
     Made { epoch: Epoch },
     /// A correction: the changes of late writes in a block that had already been pushed. Payload: a batch.
@@ -135,11 +135,11 @@ impl Protocol for Load {
     /// An announcement is kept, to be recorded before its block is complete.
     fn place(&mut self, core: &mut VectorCore, from: Rank, header: &[u8], len: usize, cx: &Cx<'_>) -> Place {
         match LoadMessage::decode(header, core) {
-            Some(LoadMessage::Enter { epoch, opening, said }) => {
+            Some(LoadMessage::Enter { epoch, opening, announced }) => {
                 let placement = self.place_block(core, from, (epoch, opening.window), len, cx);
                 let coming = matches!(placement, Place::At(_));
                 // Nothing can be sent at this moment.
-                self.pending.push((from, (epoch, opening), (said, coming)));
+                self.pending.push((from, (epoch, opening), (announced, coming)));
                 core.retry();
                 placement
             }
@@ -194,13 +194,13 @@ impl Protocol for Load {
         cx: &mut Cx<'_>,
     ) -> Delivered {
         match LoadMessage::decode(header, core).ok_or(Malformed)? {
-            LoadMessage::Enter { epoch, opening, said } => {
-                self.note_announcement(core, from, (epoch, &opening), (said, false), cx);
+            LoadMessage::Enter { epoch, opening, announced } => {
+                self.note_announcement(core, from, (epoch, &opening), (announced, false), cx);
                 self.arrived(core, from, (epoch, &opening), payload, cx);
             }
             LoadMessage::Made { epoch } => {
                 let marks = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
-                if cx.is_sound() && !self.list_came(core, from, epoch, &marks) {
+                if cx.is_sound() && !self.list_arrived(core, from, epoch, &marks) {
                     return Err(Malformed);
                 }
             }
@@ -220,8 +220,8 @@ impl Protocol for Load {
     }
 
     fn catch_up(&mut self, core: &mut VectorCore, cx: &mut Cx<'_>) {
-        for (from, (epoch, opening), said) in std::mem::take(&mut self.pending) {
-            self.note_announcement(core, from, (epoch, &opening), said, cx);
+        for (from, (epoch, opening), announced) in std::mem::take(&mut self.pending) {
+            self.note_announcement(core, from, (epoch, &opening), announced, cx);
         }
     }
 

@@ -152,7 +152,7 @@ impl Load {
         let block = core.dist().range(owner);
         let (arrival, is_final) =
             (self.arrivals.find(epoch, owner)?, owner == me || self.arrivals.is_final(epoch, owner));
-        let Announced { at_home, version, .. } = arrival.said;
+        let Announced { at_home, version, .. } = arrival.announced;
         let (coming, arrived) = (arrival.coming, arrival.arrived);
         if !is_final || !self.changes(core, owner, (epoch, Window::WHOLE)).is_empty() {
             return None;

@@ -74,7 +74,7 @@ impl Calls {
     fn end<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         let (me, window) = (vector.shared.me, self.window);
         let owners = (0..).map(Rank::new).zip(std::mem::take(&mut self.wrote));
-        let told = owners.filter(|(_, wrote)| *wrote).map(|(owner, _)| {
+        let notices = owners.filter(|(_, wrote)| *wrote).map(|(owner, _)| {
             let number = self.alone.number;
             let reason = Reason::new("AURORA_CHECK", Kind::Flush, site);
             vector.shared.on(site, |object, cx| {
@@ -92,8 +92,9 @@ impl Calls {
                 Ok(None)
             })
         });
-        let told = told.collect::<Result<Vec<_>>>()?;
-        told.into_iter()
+        let notices = notices.collect::<Result<Vec<_>>>()?;
+        notices
+            .into_iter()
             .flatten()
             .try_for_each(|call| vector.shared.answer(call, ("a note of AURORA_CHECK", Kind::Flush), site).map(drop))
     }

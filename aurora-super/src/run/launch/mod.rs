@@ -340,7 +340,7 @@ impl Launch {
     fn shielded<R>(&self, what: &str, at: Option<(Group, u32)>, run: impl FnOnce() -> R) -> Result<R, Trouble> {
         catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
             let whose = at.map_or_else(|| self.to_string(), |at| self.words_of(at));
-            Trouble { name: names::PANICKED, cause: format!("{what} of {whose} panicked: {}", said(panic)) }
+            Trouble { name: names::PANICKED, cause: format!("{what} of {whose} panicked: {}", panic_message(panic)) }
         })
     }
 
@@ -462,7 +462,7 @@ impl Drop for Launch {
 
 /// The message of a panic. A payload without a message is leaked: it belongs to the program, and may panic when it is
 /// dropped.
-pub(in crate::run) fn said(panic: Box<dyn Any + Send>) -> String {
+pub(in crate::run) fn panic_message(panic: Box<dyn Any + Send>) -> String {
     let other = match panic.downcast::<&str>() {
         Ok(text) => return text.to_string(),
         Err(other) => other,

@@ -6,7 +6,7 @@ use crate::dispatch::Order;
 use crate::execute::{Command, Event, Task};
 use crate::run::job::Job;
 use crate::run::launch::Resolved;
-use crate::run::message::{InOrder, Message, Moved, Told};
+use crate::run::message::{InOrder, Message, Moved, ToNode};
 use crate::run::operand::Arg;
 use crate::run::running::{Dispatcher, Running};
 use crate::run::store::{Key, Slot};
@@ -20,11 +20,11 @@ impl NodeState {
             && let Some(running) = &mut self.running
         {
             if let Some(command) = running.commands.pop_front() {
-                self.obey(command, out);
-            } else if let Some((told, moved)) = running.told.take() {
-                match told {
-                    Told::Order(order, digest) => self.take_order(order, Some(digest), out),
-                    Told::Complete => running.moved = Some(moved),
+                self.perform(command, out);
+            } else if let Some((message, moved)) = running.orders.take() {
+                match message {
+                    ToNode::Order(order, digest) => self.take_order(order, Some(digest), out),
+                    ToNode::Complete => running.moved = Some(moved),
                 }
             } else if let Some((to, order)) = running.dispatcher.as_mut().and_then(Dispatcher::poll) {
                 match order {
@@ -33,7 +33,7 @@ impl NodeState {
                         let launch = running.launch.clone();
                         out.push(Action::Work(Job::Digest { launch, grant, to }));
                     }
-                    order => self.tell(to, Told::Order(order, 0), Bytes::new(), out),
+                    order => self.send_order(to, ToNode::Order(order, 0), Bytes::new(), out),
                 }
             } else if running.is_done() && running.moved.is_none() {
                 self.tell_the_end(out);
@@ -70,11 +70,11 @@ impl NodeState {
         running.moved = Some(moved);
         let me = self.me;
         for to in (0..self.parts.nodes()).filter(|to| *to != me) {
-            self.tell(to, Told::Complete, bytes.clone(), out);
+            self.send_order(to, ToNode::Complete, bytes.clone(), out);
         }
     }
 
-    fn obey(&mut self, command: Command, out: &mut Vec<Action>) {
+    fn perform(&mut self, command: Command, out: &mut Vec<Action>) {
         let running = self.running.as_mut().expect("it has commands");
         match command {
             Command::Report(report) => match &mut running.dispatcher {
@@ -132,12 +132,12 @@ impl NodeState {
     }
 
     /// Sends a message of the dispatcher.
-    pub(super) fn tell(&mut self, to: Node, message: Told, bytes: Bytes, out: &mut Vec<Action>) {
+    pub(super) fn send_order(&mut self, to: Node, message: ToNode, bytes: Bytes, out: &mut Vec<Action>) {
         let launch = self.entered;
         let dispatcher = self.running.as_mut().and_then(|running| running.dispatcher.as_mut()).expect("it tells");
-        let told = &mut dispatcher.told[to as usize];
-        let message = Message::Order(InOrder { launch, serial: *told, message });
-        *told += 1;
+        let sent = &mut dispatcher.sent[to as usize];
+        let message = Message::Order(InOrder { launch, serial: *sent, message });
+        *sent += 1;
         out.push(Action::Send { to, message, bytes });
     }
 

@@ -8,7 +8,7 @@ use crate::run::blocks::{Array, Arrays};
 use crate::run::granted::Granted;
 use crate::run::job::{Done, Garbage, Job, garbage};
 use crate::run::launch::{Launch, Trouble};
-use crate::run::message::{InOrder, Message, Moved, Told};
+use crate::run::message::{InOrder, Message, Moved, ToNode};
 use crate::run::operand::Value;
 use crate::run::report::Tally;
 use crate::run::running::Running;
@@ -281,7 +281,7 @@ impl NodeState {
                 dispatcher.ok_or(Malformed)?.unmerged -= 1;
             }
             Message::Report(report) => self.reported(from, report)?,
-            Message::Order(told) => self.told(from, told, &payload)?,
+            Message::Order(order) => self.receive_order(from, order, &payload)?,
         }
         self.go_on(out);
         Ok(())
@@ -329,19 +329,19 @@ impl NodeState {
     }
 
     /// Handles a message of the dispatcher. One of an earlier launch is late and ignored.
-    fn told(&mut self, from: Node, told: InOrder<Told>, payload: &Received) -> Result<(), Malformed> {
+    fn receive_order(&mut self, from: Node, order: InOrder<ToNode>, payload: &Received) -> Result<(), Malformed> {
         let makes_sense = from == DISPATCHER && from != self.me;
-        let moved: Moved = match &told.message {
-            Told::Complete => postcard::from_bytes(payload.bytes()).map_err(|_| Malformed)?,
-            Told::Order(..) => Moved::new(),
+        let moved: Moved = match &order.message {
+            ToNode::Complete => postcard::from_bytes(payload.bytes()).map_err(|_| Malformed)?,
+            ToNode::Order(..) => Moved::new(),
         };
         let exists = |(block, node): &(BlockId, Node)| *block < self.arrays.blocks() && *node < self.parts.nodes();
         if !moved.iter().all(exists) {
             return Err(Malformed);
         }
         match &mut self.running {
-            Some(running) if makes_sense && told.launch == self.entered => running.told(self.me, told, moved),
-            _ if makes_sense && told.launch < self.entered => Ok(()),
+            Some(running) if makes_sense && order.launch == self.entered => running.take_order(self.me, order, moved),
+            _ if makes_sense && order.launch < self.entered => Ok(()),
             _ => Err(Malformed),
         }
     }
@@ -388,7 +388,7 @@ impl NodeState {
             }
             Done::Differs(grant) => self.differs(&grant, out),
             Done::Digested { grant, to, digest } => {
-                self.tell(to, Told::Order(Order::Grant(grant), digest), Bytes::new(), out);
+                self.send_order(to, ToNode::Order(Order::Grant(grant), digest), Bytes::new(), out);
             }
             Done::Ran { instruction, key, value, took } => {
                 self.tally.instructions += 1;

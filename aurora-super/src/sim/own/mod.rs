@@ -9,7 +9,7 @@ mod site;
 pub use outcome::OwnOutcome;
 pub use setting::{Cost, Loss, OwnSetting, SlowDown};
 
-use super::agenda::Agenda;
+use super::event_queue::EventQueue;
 use super::link::Ports;
 use super::setting::SettingError;
 use crate::dispatch::{Order, Part, Report};
@@ -40,9 +40,9 @@ pub fn own(setting: &OwnSetting) -> Result<OwnOutcome, SettingError> {
     setting.check()?;
     let mut machine = Machine::new(setting);
     machine.begin();
-    while let Some((now, happening)) = machine.agenda.take() {
+    while let Some((now, event)) = machine.queue.take() {
         machine.now = now;
-        machine.happen(happening);
+        machine.process(event);
     }
     Ok(machine.outcome())
 }
@@ -50,7 +50,7 @@ pub fn own(setting: &OwnSetting) -> Result<OwnOutcome, SettingError> {
 struct Machine<'a> {
     setting: &'a OwnSetting,
     now: f64,
-    agenda: Agenda<Happening>,
+    queue: EventQueue<SimEvent>,
     dispatch: Dispatch<Product>,
     /// The time at which the dispatcher has handled all that has reached it.
     dispatcher: f64,
@@ -62,7 +62,7 @@ struct Machine<'a> {
     owners: Arc<[Node]>,
 }
 
-enum Happening {
+enum SimEvent {
     /// A report reaches the dispatcher.
     Report(Node, Report),
     /// An order reaches a node.
@@ -88,11 +88,11 @@ struct Transfer {
     to: Node,
     /// The time at which all of it has left its sender.
     left: f64,
-    what: Freight,
+    content: Content,
 }
 
 #[derive(Clone, Copy)]
-enum Freight {
+enum Content {
     Block(BlockId),
     Part(Part),
     /// The contribution of an instruction to a result on another node.
@@ -107,7 +107,7 @@ impl<'a> Machine<'a> {
         Machine {
             setting,
             now: 0.0,
-            agenda: Agenda::new(),
+            queue: EventQueue::new(),
             sites: (0..parts.nodes()).map(site).collect(),
             ports: Ports::new(setting.link, parts.nodes()),
             dispatch: Dispatch::new(setting.program, parts, setting.dispatch),
@@ -120,31 +120,31 @@ impl<'a> Machine<'a> {
 
     fn begin(&mut self) {
         for loss in &self.setting.losses {
-            self.agenda.note(loss.at, Happening::Lost(loss.node));
+            self.queue.schedule(loss.at, SimEvent::Lost(loss.node));
         }
         for node in 0..self.sites.len() as Node {
             let mut wanted = std::mem::take(&mut self.wanted);
             self.sites[node as usize].execute.begin(&mut wanted);
-            self.obey(node, wanted);
+            self.perform(node, wanted);
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Report(node, report) => self.report(node, report),
-            Happening::Order(node, order) => self.order(node, order),
-            Happening::Request { host, .. } if self.is_lost(host) => {}
-            Happening::Request { block, by, host } => self.tell(host, Event::Wanted { block, by }),
-            Happening::Head(transfer) => {
-                let end = self.ports.enter(self.now, transfer.to, self.bytes(transfer.what));
-                self.agenda.note(end, Happening::Whole(transfer));
+    fn process(&mut self, event: SimEvent) {
+        match event {
+            SimEvent::Report(node, report) => self.report(node, report),
+            SimEvent::Order(node, order) => self.order(node, order),
+            SimEvent::Request { host, .. } if self.is_lost(host) => {}
+            SimEvent::Request { block, by, host } => self.deliver(host, Event::Wanted { block, by }),
+            SimEvent::Head(transfer) => {
+                let end = self.ports.enter(self.now, transfer.to, self.bytes(transfer.content));
+                self.queue.schedule(end, SimEvent::Whole(transfer));
             }
-            Happening::Whole(transfer) => self.arrive(transfer),
-            Happening::Ran(node, _) | Happening::Confirmed(node, _) if self.is_lost(node) => {}
-            Happening::Ran(node, task) => self.ran(node, task),
-            Happening::Confirmed(node, task) => self.tell(node, Event::Confirmed(task)),
-            Happening::Lost(node) => self.lose(node),
-            Happening::Noticed(node) => self.dispatch(|dispatch| dispatch.lose(node)),
+            SimEvent::Whole(transfer) => self.arrive(transfer),
+            SimEvent::Ran(node, _) | SimEvent::Confirmed(node, _) if self.is_lost(node) => {}
+            SimEvent::Ran(node, task) => self.ran(node, task),
+            SimEvent::Confirmed(node, task) => self.deliver(node, Event::Confirmed(task)),
+            SimEvent::Lost(node) => self.lose(node),
+            SimEvent::Noticed(node) => self.dispatch(|dispatch| dispatch.lose(node)),
         }
     }
 
@@ -158,7 +158,7 @@ impl<'a> Machine<'a> {
             if let Order::Merge { part, .. } = order {
                 self.tally.begin_merge(self.dispatcher, part.group);
             }
-            self.agenda.note(self.dispatcher + self.setting.link.message, Happening::Order(node, order));
+            self.queue.schedule(self.dispatcher + self.setting.link.message, SimEvent::Order(node, order));
         }
     }
 
@@ -180,41 +180,41 @@ impl<'a> Machine<'a> {
         {
             grant.result_at = self.owners[self.setting.program.result(grant.what.group) as usize];
         }
-        self.tell(node, Event::Order(order));
+        self.deliver(node, Event::Order(order));
     }
 
     /// Passes an event to a node, and carries out its commands.
-    fn tell(&mut self, node: Node, event: Event) {
+    fn deliver(&mut self, node: Node, event: Event) {
         let mut wanted = std::mem::take(&mut self.wanted);
         let execute = &mut self.sites[node as usize].execute;
         let before = execute.in_flight();
         execute.handle(event, &mut wanted);
         self.tally.live(self.now, before, execute.in_flight());
-        self.obey(node, wanted);
+        self.perform(node, wanted);
     }
 
-    fn obey(&mut self, node: Node, mut wanted: Vec<Command>) {
+    fn perform(&mut self, node: Node, mut wanted: Vec<Command>) {
         let message = self.now + self.setting.link.message;
         for command in wanted.drain(..) {
             match command {
-                Command::Report(report) => self.agenda.note(message, Happening::Report(node, report)),
+                Command::Report(report) => self.queue.schedule(message, SimEvent::Report(node, report)),
                 Command::Fetch { block, from } => {
                     self.tally.loads += 1;
                     self.sites[node as usize].ask(self.now, block);
-                    self.agenda.note(message, Happening::Request { block, by: node, host: from });
+                    self.queue.schedule(message, SimEvent::Request { block, by: node, host: from });
                 }
                 Command::Run(task) => self.sites[node as usize].cores.push(task),
-                Command::Send { block, to } => self.send(node, to, Freight::Block(block)),
-                Command::SendPart { part, to } => self.send(node, to, Freight::Part(part)),
+                Command::Send { block, to } => self.send(node, to, Content::Block(block)),
+                Command::SendPart { part, to } => self.send(node, to, Content::Part(part)),
                 Command::Merge(part) => self.merge(node, part),
                 Command::SendModifier { task, to } => {
                     self.tally.modifiers += 1;
-                    self.send(node, to, Freight::Modifier(task));
+                    self.send(node, to, Content::Modifier(task));
                 }
                 // That of its own instruction costs a node nothing.
                 Command::MergeModifier { by, .. } if by == node => {}
                 Command::MergeModifier { .. } => self.charge(node, self.setting.merging),
-                Command::Confirm { task, to } => self.agenda.note(message, Happening::Confirmed(to, task)),
+                Command::Confirm { task, to } => self.queue.schedule(message, SimEvent::Confirmed(to, task)),
                 Command::DropPart(_) | Command::Drop(_) => {}
             }
         }
@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
         let (now, setting) = (self.now, self.setting);
         let work = |task: Task| setting.cost.of(&setting.program, task.instruction);
         while let Some(running) = self.sites[node as usize].cores.begin(now, work) {
-            self.agenda.note(running.end, Happening::Ran(node, running.task));
+            self.queue.schedule(running.end, SimEvent::Ran(node, running.task));
         }
     }
 
@@ -238,20 +238,20 @@ impl<'a> Machine<'a> {
         self.tally.time += running.time();
         // A unit is 1 us.
         let took = (running.time() * 1000.0) as u64;
-        self.tell(node, Event::Ran { instruction: task.instruction, took });
+        self.deliver(node, Event::Ran { instruction: task.instruction, took });
     }
 
-    fn send(&mut self, from: Node, to: Node, what: Freight) {
+    fn send(&mut self, from: Node, to: Node, content: Content) {
         self.charge(from, self.setting.link.sending);
-        let leaving = self.ports.leave(self.now, from, self.bytes(what));
-        self.agenda.note(leaving.head, Happening::Head(Transfer { from, to, left: leaving.left, what }));
+        let leaving = self.ports.leave(self.now, from, self.bytes(content));
+        self.queue.schedule(leaving.head, SimEvent::Head(Transfer { from, to, left: leaving.left, content }));
     }
 
-    fn bytes(&self, what: Freight) -> u32 {
-        if let Freight::Block(_) = what { self.setting.bytes } else { self.setting.result_bytes }
+    fn bytes(&self, content: Content) -> u32 {
+        if let Content::Block(_) = content { self.setting.bytes } else { self.setting.result_bytes }
     }
 
-    fn arrive(&mut self, Transfer { from, to, left, what }: Transfer) {
+    fn arrive(&mut self, Transfer { from, to, left, content }: Transfer) {
         if self.is_lost(to) {
             return;
         }
@@ -259,16 +259,16 @@ impl<'a> Machine<'a> {
             return;
         }
         self.charge(to, self.setting.link.receiving);
-        match what {
-            Freight::Block(block) => {
+        match content {
+            Content::Block(block) => {
                 if let Some(asked_at) = self.sites[to as usize].answer(block) {
                     self.tally.arrived += 1;
                     self.tally.load_time += self.now - asked_at;
                 }
-                self.tell(to, Event::Arrived(block));
+                self.deliver(to, Event::Arrived(block));
             }
-            Freight::Part(part) => self.tell(to, Event::Brought(part)),
-            Freight::Modifier(task) => self.tell(to, Event::Modifier { task, by: from }),
+            Content::Part(part) => self.deliver(to, Event::Brought(part)),
+            Content::Modifier(task) => self.deliver(to, Event::Modifier { task, by: from }),
         }
     }
 
@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
             return;
         }
         let loss = self.setting.losses.iter().find(|loss| loss.node == node).expect("it is to be lost");
-        self.agenda.note(self.now + loss.noticed_after, Happening::Noticed(node));
+        self.queue.schedule(self.now + loss.noticed_after, SimEvent::Noticed(node));
         let site = &mut self.sites[node as usize];
         site.lost_at = Some(self.now);
         let broken = site.cores.lose(self.now);

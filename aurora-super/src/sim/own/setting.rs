@@ -195,7 +195,7 @@ mod tests {
     fn bad_settings_are_refused_with_what_to_do() {
         let loss = |node| Loss { node, at: 1.0, noticed_after: 0.0 };
         let slow_down = |node, factor| SlowDown { node, at: 0.0, factor };
-        for (told, wanted) in [
+        for (error, wanted) in [
             (refused(|s| s.speeds.clear()), "`speeds` is empty"),
             (refused(|s| s.speeds[2] = 0.0), "node 2 has speed 0"),
             (refused(|s| s.speeds[1] = f64::NAN), "node 1 has speed NaN"),
@@ -225,7 +225,7 @@ mod tests {
             (refused(|s| s.losses.extend([loss(1), loss(1)])), "node 1 is to be lost twice: name it once in `losses`"),
             (refused(|s| s.losses.push(Loss { at: -1.0, ..loss(1) })), "the time until a loss takes -1 units"),
         ] {
-            assert!(told.contains(wanted), "{told}");
+            assert!(error.contains(wanted), "{error}");
         }
     }
 }

@@ -34,7 +34,7 @@ struct Post {
 struct Half {
     memory: Metered,
     /// The neighbours whose edges are here, of the exchange under way or the next one.
-    came: Vec<Rank>,
+    arrived: Vec<Rank>,
 }
 
 pub(super) struct ByMessage {
@@ -48,7 +48,8 @@ impl Surroundings {
     pub(super) fn new(core: &VectorCore, halo: Halo) -> Self {
         let (dist, me, element) = (core.dist(), core.me(), core.block().element);
         let room = Plan::room(dist, me, halo);
-        let half = || Half { memory: Metered::new(room.saturating_mul(element), core.fresh(room)), came: Vec::new() };
+        let half =
+            || Half { memory: Metered::new(room.saturating_mul(element), core.fresh(room)), arrived: Vec::new() };
         let halves = [half(), half()];
         let short = halves.iter().any(|half| half.memory.short().is_some());
         let plan = if short { Plan::default() } else { Plan::new(dist, me, halo) };
@@ -111,10 +112,10 @@ impl Surroundings {
 
     /// The neighbours whose edges are neither in the halo nor in a mailbox.
     pub(super) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
-        let came = &self.halves[(self.number % 2) as usize].came;
+        let arrived = &self.halves[(self.number % 2) as usize].arrived;
         let posted = |post: &Post| self.number > 0 && post.into.as_ref().is_some_and(MailboxReceiver::has_come);
         let neighbours = self.plan.neighbours.iter().zip(&self.posts);
-        let missing = neighbours.filter(move |(neighbour, post)| !came.contains(&neighbour.rank) && !posted(post));
+        let missing = neighbours.filter(move |(neighbour, post)| !arrived.contains(&neighbour.rank) && !posted(post));
         missing.map(|(neighbour, _)| neighbour.rank)
     }
 
@@ -126,7 +127,7 @@ impl Surroundings {
     /// True if an edge of `len` bytes is missing.
     pub(super) fn wants(&mut self, from: Rank, number: u64, len: usize, element: usize) -> bool {
         let gives = self.plan.neighbour(from).map(|neighbour| neighbour.gives() * element);
-        self.is_due(number) && gives == Some(len) && !half_of(&mut self.halves, number).came.contains(&from)
+        self.is_due(number) && gives == Some(len) && !half_of(&mut self.halves, number).arrived.contains(&from)
     }
 
     pub(super) fn write(&mut self, from: Rank, number: u64, element: usize, offset: usize, bytes: &[u8]) {
@@ -137,8 +138,8 @@ impl Surroundings {
         }
     }
 
-    pub(super) fn came(&mut self, from: Rank, number: u64) {
-        half_of(&mut self.halves, number).came.push(from);
+    pub(super) fn arrived(&mut self, from: Rank, number: u64) {
+        half_of(&mut self.halves, number).arrived.push(from);
     }
 
     /// Keeps the mailbox behind a neighbour's first edge. False: there is none.
@@ -155,18 +156,18 @@ impl Surroundings {
     /// Returns true if all edges are in the halo, and false if a letter is still missing.
     pub(super) fn take_letters(&mut self, element: usize) -> bool {
         let Surroundings { plan, posts, halves, number, .. } = self;
-        let Half { memory, came } = half_of(halves, *number);
+        let Half { memory, arrived } = half_of(halves, *number);
         for (neighbour, post) in plan.neighbours.iter().zip(posts) {
             if *number > 0
-                && !came.contains(&neighbour.rank)
+                && !arrived.contains(&neighbour.rank)
                 && let Some(mailbox) = &mut post.into
                 && let Some(()) =
                     mailbox.take(|letter| neighbour.land(element, 0, letter, |at, part| memory.write(at, part)))
             {
-                came.push(neighbour.rank);
+                arrived.push(neighbour.rank);
             }
         }
-        came.len() == plan.neighbours.len()
+        arrived.len() == plan.neighbours.len()
     }
 
     /// Bytes of the memory, and the number of them that the system has not given yet.
@@ -196,7 +197,7 @@ impl Surroundings {
             self.letters = self.posts.iter().filter_map(|post| Some(post.into.as_ref()?.count())).collect();
         }
         let half = half_of(&mut self.halves, number);
-        half.came.clear();
+        half.arrived.clear();
         if let Some(halo) = half.memory.bytes_mut() {
             self.plan.repeat(halo, element);
         }
@@ -208,7 +209,7 @@ impl Surroundings {
     pub(super) fn close(&mut self) {
         self.posts.fill_with(Post::default);
         self.letters = Arc::default();
-        self.halves.iter_mut().for_each(|half| half.came.clear());
+        self.halves.iter_mut().for_each(|half| half.arrived.clear());
         self.moments.clear();
         self.number = 0;
     }

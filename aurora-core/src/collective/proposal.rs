@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 /// The collective call that a rank makes, as other ranks compare it.
-pub(crate) struct Came<'a> {
+pub(crate) struct Proposal<'a> {
     /// The call, such as `a barrier`.
     pub(crate) what: &'static str,
     /// The activity of the rank, for a [`Claim`](crate::Claim): `is in a barrier`.
@@ -18,14 +18,14 @@ pub(crate) struct Came<'a> {
     pub(crate) demand: Demand,
 }
 
-impl<'a> Came<'a> {
+impl<'a> Proposal<'a> {
     /// The name is part of the key that ranks compare. The steps of one call have different names, so they never pair
     /// with each other.
     pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
         let mut hasher = FxHasher::default();
         (what, key).hash(&mut hasher);
         let key = hasher.finish();
-        Came { what, action, key, refusal: None, demand: Demand::default() }
+        Proposal { what, action, key, refusal: None, demand: Demand::default() }
     }
 }
 

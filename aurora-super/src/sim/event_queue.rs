@@ -3,33 +3,33 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events in the order of their times; those of one time in the order in which they were noted.
+/// Events in the order of their times; those of one time in the order in which they were scheduled.
 #[derive(Clone, Debug)]
-pub(super) struct Agenda<E> {
+pub(super) struct EventQueue<E> {
     /// Times are not negative, so their bits are in their order. Events are stored apart from the heap, because the
     /// heap moves its elements.
     order: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    noted: u64,
+    scheduled: u64,
     events: Vec<Option<E>>,
     free: Vec<u32>,
 }
 
-impl<E> Agenda<E> {
-    /// Creates an empty agenda.
+impl<E> EventQueue<E> {
+    /// Creates an empty queue.
     pub(super) fn new() -> Self {
-        Agenda { order: BinaryHeap::new(), noted: 0, events: Vec::new(), free: Vec::new() }
+        EventQueue { order: BinaryHeap::new(), scheduled: 0, events: Vec::new(), free: Vec::new() }
     }
 
     /// Adds an event.
-    pub(super) fn note(&mut self, at: f64, event: E) {
+    pub(super) fn schedule(&mut self, at: f64, event: E) {
         debug_assert!(at >= 0.0, "an event at {at}");
         let place = self.free.pop().unwrap_or_else(|| {
             self.events.push(None);
             self.events.len() as u32 - 1
         });
         self.events[place as usize] = Some(event);
-        self.noted += 1;
-        self.order.push(Reverse((at.to_bits(), self.noted, place)));
+        self.scheduled += 1;
+        self.order.push(Reverse((at.to_bits(), self.scheduled, place)));
     }
 
     /// Takes out the next event, with its time.
@@ -37,7 +37,7 @@ impl<E> Agenda<E> {
     pub(super) fn take(&mut self) -> Option<(f64, E)> {
         let Reverse((at, _, place)) = self.order.pop()?;
         self.free.push(place);
-        let event = self.events[place as usize].take().expect("it was noted");
+        let event = self.events[place as usize].take().expect("it was scheduled");
         Some((f64::from_bits(at), event))
     }
 }
@@ -47,15 +47,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_time_and_then_by_note() {
-        let mut agenda = Agenda::new();
+    fn by_time_and_then_in_the_order_of_scheduling() {
+        let mut queue = EventQueue::new();
         for (at, what) in [(2.0, 'd'), (0.0, 'a'), (1.5, 'b'), (1.5, 'c')] {
-            agenda.note(at, what);
+            queue.schedule(at, what);
         }
-        assert_eq!((agenda.take(), agenda.take()), (Some((0.0, 'a')), Some((1.5, 'b'))));
-        agenda.note(1.5, 'x');
-        let rest: Vec<_> = std::iter::from_fn(|| agenda.take()).collect();
+        assert_eq!((queue.take(), queue.take()), (Some((0.0, 'a')), Some((1.5, 'b'))));
+        queue.schedule(1.5, 'x');
+        let rest: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
         assert_eq!(rest, [(1.5, 'c'), (1.5, 'x'), (2.0, 'd')]);
-        assert_eq!(agenda.events.len(), 4);
+        assert_eq!(queue.events.len(), 4);
     }
 }
