@@ -1,9 +1,9 @@
 //! The compiler refuses every conflict that the borrow rules of scoped behaviours forbid.
 //!
-//! Uses of one object while a behaviour is open follow from the tables below: a new behaviour is one line there. The
-//! cases in `compile_fail/` are written by hand, and the messages that users see are next to them. After a change of
-//! the compiler or of Aurora, `TRYBUILD=overwrite cargo test --test compile_fail` writes the messages again; read the
-//! differences before accepting them.
+//! The cases of one object that is used while a behaviour is open are generated from the tables below. A new behaviour
+//! is one line in its table, and one in `lacks!`. The cases in `compile_fail/` are written by hand, and the messages
+//! that users see are next to them. After a change of the compiler or of Aurora, `TRYBUILD=overwrite cargo test --test
+//! compile_fail` writes the messages again; read the differences before accepting them.
 
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
@@ -128,7 +128,7 @@ const MANIFEST: &str = concat!(
     "/aurora-core' }\n",
 );
 
-/// Two uses that conflict are refused, for the borrow alone; all others compile.
+/// Two uses that conflict are refused, for the borrow alone. All other uses compile.
 #[test]
 fn conflicts_are_refused() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("conflicts");
@@ -141,19 +141,19 @@ fn conflicts_are_refused() {
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock"), folder.join("Cargo.lock")).expect("the same versions");
     let check = ["check", "--offline", "--message-format=short", "--color=never", "--target-dir=target"];
     let output = Command::new(env!("CARGO")).args(check).current_dir(&folder).output().expect("cargo");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
 
-    // Line 1 is the head, each other line is a case.
-    let (of_cases, others): (Vec<_>, Vec<_>) = said.lines().partition(|line| line.starts_with("src/lib.rs:"));
-    let is_right = |(nth, case): (usize, &Case)| {
+    // Line 1 is the head. Each other line is a case.
+    let (of_cases, others): (Vec<_>, Vec<_>) = stderr.lines().partition(|line| line.starts_with("src/lib.rs:"));
+    let complaint = |(nth, case): (usize, &Case)| {
         let at = format!("src/lib.rs:{}:", nth + 2);
         let errors: Vec<_> = of_cases.iter().filter(|line| line.starts_with(&at)).collect();
         let of_borrow = |error: &&&str| error.contains(": error[E0499]: ") || error.contains(": error[E0502]: ");
         let is_right = errors.len() == usize::from(case.conflicts) && errors.iter().all(of_borrow);
-        (!is_right).then(|| format!("{}, which conflicts: {}, {errors:#?}", case.name, case.conflicts))
+        (!is_right).then(|| format!("{} (conflict: {}): {errors:#?}", case.name, case.conflicts))
     };
-    let wrong: Vec<_> = cases.iter().enumerate().filter_map(is_right).collect();
-    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), others.join("\n"));
+    let complaints: Vec<_> = cases.iter().enumerate().filter_map(complaint).collect();
+    assert!(complaints.is_empty(), "{}\n{}", others.join("\n"), complaints.join("\n"));
 }
 
 /// The compiler's messages are those that users shall see.

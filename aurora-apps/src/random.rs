@@ -33,7 +33,7 @@ impl Stream {
 /// 2^64 divided by the golden ratio: steps by it spread over all 64 bits.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The first bits of a seed.
+/// The first 64 bits of the sequence of `seed`.
 fn first(seed: u64) -> u64 {
     Random::new(seed).bits()
 }

@@ -22,12 +22,12 @@ impl Random {
     ///
     /// # Panics
     ///
-    /// If `bound` is negative, or more than 64 bits hold.
+    /// If `bound` is negative or greater than `u64::MAX`.
     #[inline]
     pub fn below<N: TryFrom<u64> + TryInto<u64>>(&mut self, bound: N) -> N {
-        let bound: u64 = bound.try_into().unwrap_or_else(|_| panic!("a bound is at least 0, and has at most 64 bits"));
+        let bound: u64 = bound.try_into().unwrap_or_else(|_| panic!("a bound is from 0 to 2^64 - 1"));
         N::try_from(self.bits() % bound.max(1))
-            .unwrap_or_else(|_| unreachable!("the bound is such a number, and not smaller"))
+            .unwrap_or_else(|_| unreachable!("a number below the bound fits its type"))
     }
 
     /// True with `probability` (0 to 1).
@@ -52,4 +52,16 @@ pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut random = Random::new(1_234_567);
+        assert_eq!([random.bits(), random.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!((mix(0), random.below(0_usize), random.below(1_u8)), (0, 0, 0));
+    }
 }

@@ -5,8 +5,8 @@ use crate::imports::{Crate, Import, To, module_of};
 use crate::source::{Names, Source};
 use crate::tree::File;
 use crate::{
-    BANS, BEHAVIOURS, BRANCHES_ON_NAMES, CLOCK, COLUMNS, InCrate, LEAVES, LINES, LINES_OF_OBJECTS, MACHINES, MADE_OF,
-    NO_CYCLES, ONCE, SEAM, SHARED_BY_BEHAVIOURS, UNSAFE,
+    BANS, BEHAVIOURS, BRANCHES_ON_NAMES, CALCULATIONS, CLOCK, COLUMNS, InCrate, LEAVES, LINES, LINES_OF_OBJECTS,
+    MACHINES, MADE_OF, NO_CYCLES, ONCE, SEAM, SHARED_BY_BEHAVIOURS, UNSAFE,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,7 +157,8 @@ fn bans(of: &str, imports: &[Import<'_>], found: &mut Vec<Violation>) {
     for ban in BANS {
         for import in imports.iter().filter(|import| ban.modules.hold(of, import.by)) {
             let path = format!("{}::", import.to.path());
-            if ban.banned.iter().any(|banned| path.starts_with(&format!("{banned}::"))) {
+            let calculates = CALCULATIONS.iter().any(|item| path.starts_with(item));
+            if !calculates && ban.banned.iter().any(|banned| path.starts_with(&format!("{banned}::"))) {
                 add_import(ban.rule, import, ban.mend, found);
             }
         }

@@ -169,7 +169,7 @@ fn a_slice_beside_a_write() {
 
 #[test]
 fn a_possible_race_is_a_notice_or_an_error() {
-    let outcomes = |check| {
+    let run = |check| {
         let variables = [("AURORA_RANKS", "2"), ("AURORA_CHECK", check)];
         let output = started("true", "environment::a_slice_beside_a_write", &variables);
         (output.status.success(), said(&output))
@@ -178,7 +178,7 @@ fn a_possible_race_is_a_notice_or_an_error() {
                  on element 2 of";
     let cases = [("0", true, None), ("1", true, Some("aurora: ")), ("strict", false, Some("refused: "))];
     for (check, fine, says) in cases {
-        let (is_fine, text) = outcomes(check);
+        let (is_fine, text) = run(check);
         assert_eq!(is_fine, fine, "{check}: {text}");
         match says {
             Some(says) => assert!(text.contains(&format!("{says}{words}")), "{check}: {text}"),

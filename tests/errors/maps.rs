@@ -123,14 +123,14 @@ fn a_panic_in_a_scope() {
                 }
                 // The error may reach a rank before it opens the scope.
                 world.barrier()?;
-                let mut said = None;
+                let mut found = None;
                 for next_use in USES {
                     match next_use(&mut map) {
-                        Err(error @ Error::Poisoned { .. }) => said = Some(error),
+                        Err(error @ Error::Poisoned { .. }) => found = Some(error),
                         other => panic!("{name}: {other:?}"),
                     }
                 }
-                said.map_or(Ok(()), Err)
+                found.map_or(Ok(()), Err)
             });
             let words = format!("rank 1 panicked inside the {name} that it opened at");
             outcomes.all_say(&["the GMap<u64, u64>", "is poisoned", &words]);

@@ -87,20 +87,20 @@ impl Job {
     /// Runs `body` on every rank. No rank leaves before all ranks have their results. So each rank gets its error from
     /// its own call and not from the end of the job.
     pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Outcomes {
-        let outcomes = self.outcomes(&body, true);
+        let outcomes = self.start(&body, true);
         assert!(outcomes.ranks.iter().all(Option::is_some), "{outcomes:?}");
         outcomes
     }
 
     /// Runs `body` on every rank. Each rank leaves when its body ends.
     pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Outcomes {
-        self.outcomes(&body, false)
+        self.start(&body, false)
     }
 
     /// Not generic, so that the start of a job is compiled only once.
-    fn outcomes(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Outcomes {
+    fn start(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Outcomes {
         let _watchdog = Watchdog::new(format!("{self:?}"));
-        let outcomes: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
+        let slots: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_done = Condvar::new();
         // Otherwise a rank that fails at once could end the job while other ranks still start.
         let begun = Barrier::new(self.ranks);
@@ -117,20 +117,20 @@ impl Job {
                 None => assert_eq!(*nodes, self.ranks.div_ceil(2)),
             }
             begun.wait();
-            let panicked = Panicked(&outcomes, &all_done);
+            let panicked = Panicked(&slots, &all_done);
             let outcome = body(world);
             std::mem::forget(panicked);
-            let mut outcomes = outcomes.lock().unwrap();
-            outcomes.0[world.rank().index()] = Some(outcome.clone());
+            let mut slots = slots.lock().unwrap();
+            slots.0[world.rank().index()] = Some(outcome.clone());
             all_done.notify_all();
             if together {
-                let missing = |outcomes: &mut Slots| !outcomes.1 && outcomes.0.iter().any(Option::is_none);
-                let waited = all_done.wait_timeout_while(outcomes, LIMIT * 2, missing);
+                let missing = |slots: &mut Slots| !slots.1 && slots.0.iter().any(Option::is_none);
+                let waited = all_done.wait_timeout_while(slots, LIMIT * 2, missing);
                 assert!(!waited.unwrap().1.timed_out(), "not every rank was told");
             }
             outcome
         });
-        Outcomes { job: self, ranks: outcomes.into_inner().unwrap().0, run }
+        Outcomes { job: self, ranks: slots.into_inner().unwrap().0, run }
     }
 }
 

@@ -59,9 +59,9 @@ fn a_scope_that_one_rank_does_not_open() {
             // A rank that waits for the other rank names that. A rank that need not wait gets the scope of the other
             // rank.
             for rank in 0..outcomes.ranks.len() {
-                let said = outcomes.text(rank);
+                let report = outcomes.text(rank);
                 let kind = text.split(' ').nth(2).expect("a name");
-                assert!(said.contains(kind) || said.contains("waits for the end of a scope"), "{said}");
+                assert!(report.contains(kind) || report.contains("waits for the end of a scope"), "{report}");
             }
         }
     });
@@ -116,14 +116,14 @@ fn panics_poison_on_every_rank() {
                     }
                 }
                 world.barrier()?;
-                let mut said = None;
+                let mut found = None;
                 for next_use in uses {
                     match next_use(&mut s) {
-                        Err(error @ Error::Poisoned { .. }) => said = Some(error),
+                        Err(error @ Error::Poisoned { .. }) => found = Some(error),
                         other => panic!("{name}: {other:?}"),
                     }
                 }
-                said.map_or(Ok(()), Err)
+                found.map_or(Ok(()), Err)
             });
             let words = format!("rank 1 panicked inside the {name} that it opened at");
             outcomes.all_say(&["the GScalar<u64> on rank", "is poisoned", &words]);
@@ -148,7 +148,7 @@ fn who_looks_at_a_replica_is_told_of_a_panic() {
                 }
             }));
             match caught {
-                Ok(outcomes) => outcomes,
+                Ok(outcome) => outcome,
                 Err(_) => s.get().map(drop),
             }
         });
@@ -218,9 +218,9 @@ fn a_forgotten_guard_at_the_end_of_run() {
                     end(s, keep);
                     Ok(())
                 });
-                let said = outcomes.run.expect_err("run fails").to_string();
+                let text = outcomes.run.expect_err("run fails").to_string();
                 let who = if by_all { "" } else { "rank 1 " };
-                assert!(said.contains(&format!("{who}has not closed the {name} of the GScalar<u64>")), "{said}");
+                assert!(text.contains(&format!("{who}has not closed the {name} of the GScalar<u64>")), "{text}");
             }
         }
     });
@@ -254,8 +254,8 @@ fn a_rank_that_has_left() {
                 }
                 step(&mut s)
             });
-            let said = outcomes.run.expect_err("run fails").to_string();
-            assert!(said.contains("has left `run`"), "{said}");
+            let text = outcomes.run.expect_err("run fails").to_string();
+            assert!(text.contains("has left `run`"), "{text}");
         }
     });
 }

@@ -20,8 +20,8 @@ fn few_descriptors() {
             if output.status.success() {
                 assert!(text.contains("3 ranks"), "{what}");
             } else {
-                let outcomes = format!("this process may have {allowed} open files, and needs more");
-                assert!(text.contains(&outcomes) && text.contains("`ulimit -n`"), "{what}");
+                let words = format!("this process may have {allowed} open files, and needs more");
+                assert!(text.contains(&words) && text.contains("`ulimit -n`"), "{what}");
                 refused += 1;
             }
         }

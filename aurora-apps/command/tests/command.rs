@@ -408,7 +408,7 @@ fn results_that_cannot_be_written_are_exit_code_1() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
     let command = command.args(["mm2", "--size", "4", "--ranks", "1", "--reps", "1", "--json"]).stdout(full);
     let output = command.output().expect("it starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("cannot be written to standard output"), "{errors}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("cannot be written to standard output"), "{text}");
 }

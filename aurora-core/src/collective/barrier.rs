@@ -200,19 +200,19 @@ impl Barrier {
     }
 
     /// Sends this rank's digest.
-    pub(crate) fn start(&mut self, digest: Digest, site: &Site, merge: Merge<'_>, out: &mut Vec<Envelope>) {
+    pub(crate) fn start(&mut self, digest: Digest, site: &Site, merge: Merge<'_>, envelopes: &mut Vec<Envelope>) {
         self.under_way = Some(UnderWay { round: 0, digest, summary: None, site: site.clone() });
-        self.send(out);
-        self.advance(merge, out);
+        self.send(envelopes);
+        self.advance(merge, envelopes);
     }
 
     /// Sends the summary of this rank: digests differ.
-    pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, out: &mut Vec<Envelope>) {
+    pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, envelopes: &mut Vec<Envelope>) {
         let digest = self.under_way.take().map(|before| before.digest).unwrap_or_default();
         let round = self.rounds();
         self.under_way = Some(UnderWay { round, digest, summary: Some(Box::new(summary)), site: site.clone() });
-        self.send(out);
-        self.advance(&|_, _, _| {}, out);
+        self.send(envelopes);
+        self.advance(&|_, _, _| {}, envelopes);
     }
 
     pub(crate) fn receive(
@@ -221,10 +221,10 @@ impl Barrier {
         round: u32,
         message: BarrierMessage,
         merge: Merge<'_>,
-        out: &mut Vec<Envelope>,
+        envelopes: &mut Vec<Envelope>,
     ) {
         self.early.insert((seq, round), message);
-        self.advance(merge, out);
+        self.advance(merge, envelopes);
     }
 
     /// True if a second pass is due and this rank has not started it.
@@ -286,7 +286,7 @@ impl Barrier {
         }
     }
 
-    fn send(&self, out: &mut Vec<Envelope>) {
+    fn send(&self, envelopes: &mut Vec<Envelope>) {
         if let Some(under_way) = &self.under_way
             && let Some(step) = self.step(under_way)
         {
@@ -294,11 +294,11 @@ impl Barrier {
                 None => BarrierMessage::First(under_way.digest.clone()),
                 Some(summary) => BarrierMessage::Second(summary.clone()),
             };
-            out.push((Rank::new((self.me + step) % self.size), under_way.round, message));
+            envelopes.push((Rank::new((self.me + step) % self.size), under_way.round, message));
         }
     }
 
-    fn advance(&mut self, merge: Merge<'_>, out: &mut Vec<Envelope>) {
+    fn advance(&mut self, merge: Merge<'_>, envelopes: &mut Vec<Envelope>) {
         while let Some(under_way) = &mut self.under_way
             && let Some(message) = self.early.remove(&(self.seq, under_way.round))
         {
@@ -316,7 +316,7 @@ impl Barrier {
                 (BarrierMessage::First(_), Some(_)) => continue,
             }
             under_way.round += 1;
-            self.send(out);
+            self.send(envelopes);
         }
     }
 }
@@ -329,7 +329,7 @@ mod tests {
     use std::collections::VecDeque;
 
     fn summary(rank: usize, key: u64) -> Summary {
-        let claim = Claim { rank: Rank::new(rank), action: format!("came for {key}"), site: Site::here() };
+        let claim = Claim { rank: Rank::new(rank), action: format!("is in call {key}"), site: Site::here() };
         Summary::new(claim, &Proposal::new("a barrier", &key, key), BTreeMap::new())
     }
 
@@ -348,23 +348,23 @@ mod tests {
 
         /// A rank arrives with a digest; if digests differ, it sends a summary.
         fn arrive(&mut self, rank: usize, digest: Digest, summary: &dyn Fn(usize) -> Summary) {
-            let mut out = Vec::new();
+            let mut envelopes = Vec::new();
             assert_eq!(self.barriers[rank].arrive(), 1);
-            self.barriers[rank].start(digest, &Site::here(), &concat, &mut out);
-            self.queue.extend(out.drain(..));
+            self.barriers[rank].start(digest, &Site::here(), &concat, &mut envelopes);
+            self.queue.extend(envelopes.drain(..));
             loop {
                 for (rank, barrier) in self.barriers.iter_mut().enumerate() {
                     if barrier.wants_second_pass() {
-                        barrier.start_second_pass(summary(rank), &Site::here(), &mut out);
+                        barrier.start_second_pass(summary(rank), &Site::here(), &mut envelopes);
                     }
                 }
-                self.queue.extend(out.drain(..));
+                self.queue.extend(envelopes.drain(..));
                 let Some((to, round, what)) = self.queue.pop_front() else {
                     break;
                 };
                 self.messages += 1;
-                self.barriers[to.index()].receive(1, round, what, &concat, &mut out);
-                self.queue.extend(out.drain(..));
+                self.barriers[to.index()].receive(1, round, what, &concat, &mut envelopes);
+                self.queue.extend(envelopes.drain(..));
             }
         }
 

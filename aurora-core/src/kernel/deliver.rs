@@ -215,7 +215,7 @@ impl Kernel {
     fn deliver_own(&mut self, from: Rank, message: Message, rest: &[u8], payload: Received, out: &mut Outbox) {
         match message {
             Message::Round { seq, round } => match postcard::from_bytes::<BarrierMessage>(payload.bytes()) {
-                Ok(message) => self.receive_barrier((seq, round), message, out),
+                Ok(message) => self.receive_barrier_message((seq, round), message, out),
                 Err(_) => self.fail_job(malformed(from), out),
             },
             Message::Piece { seq, step } => {

@@ -354,7 +354,7 @@ impl Core {
         self.fault.is_none() && !self.ended
     }
 
-    pub(crate) fn send_barrier(&mut self, envelopes: Vec<Envelope>, out: &mut Outbox) {
+    pub(crate) fn send_envelopes(&mut self, envelopes: Vec<Envelope>, out: &mut Outbox) {
         for (to, round, message) in envelopes {
             let payload = postcard::to_allocvec(&message).expect("plain data");
             let reason = Reason { action: "barrier", site: self.barrier.site().cloned(), kind: Kind::Barrier };

@@ -34,12 +34,17 @@ impl Kernel {
         out: &mut Outbox,
     ) {
         let digest = Digest::new(self.core.me, digest, word, named);
-        self.barrier(out, |barrier, merge, out| barrier.start(digest, site, merge, out));
+        self.barrier(out, |barrier, merge, envelopes| barrier.start(digest, site, merge, envelopes));
     }
 
-    pub(crate) fn receive_barrier(&mut self, (seq, round): (u64, u32), message: BarrierMessage, out: &mut Outbox) {
+    pub(crate) fn receive_barrier_message(
+        &mut self,
+        (seq, round): (u64, u32),
+        message: BarrierMessage,
+        out: &mut Outbox,
+    ) {
         self.core.watch.progress();
-        self.barrier(out, |barrier, merge, out| barrier.receive(seq, round, message, merge, out));
+        self.barrier(out, |barrier, merge, envelopes| barrier.receive(seq, round, message, merge, envelopes));
     }
 
     /// This rank's words about the objects that a barrier names.
@@ -71,7 +76,7 @@ impl Kernel {
         };
         let mut envelopes = Vec::new();
         act(&mut core.barrier, &merge, &mut envelopes);
-        core.send_barrier(envelopes, out);
+        core.send_envelopes(envelopes, out);
     }
 
     /// Starts the second pass of a barrier: sends the summary of this rank.
@@ -94,7 +99,7 @@ impl Kernel {
             })
             .collect();
         let summary = Summary::new(claim, proposal, objects);
-        self.barrier(out, |barrier, _, out| barrier.start_second_pass(summary, site, out));
+        self.barrier(out, |barrier, _, envelopes| barrier.start_second_pass(summary, site, envelopes));
     }
 
     /// Gives pieces to other ranks, in a step of the barrier at which this rank has arrived last.

@@ -277,13 +277,13 @@ impl Link {
         linger: impl FnOnce() -> BarrierState,
         mut poll: impl FnMut(&mut Kernel) -> Result<BarrierState>,
     ) -> Result<BarrierState> {
-        let arrived = self.clock.now();
+        let arrived_at = self.clock.now();
         let soon = linger();
-        if soon != BarrierState::Waiting && arrived.is_none() {
+        if soon != BarrierState::Waiting && arrived_at.is_none() {
             return Ok(soon);
         }
         // If calls are timed, the moment in `linger` counts as a wait too.
-        self.wait_since(arrived, wait, site, |kernel, _| match poll(kernel) {
+        self.wait_since(arrived_at, wait, site, |kernel, _| match poll(kernel) {
             Ok(BarrierState::Waiting) => None,
             state => Some(state),
         })

@@ -7,7 +7,7 @@ pub(super) const UNSEEN: u64 = 8;
 /// The number of received values after which a rank reports them.
 pub(super) const SEEN: u64 = UNSEEN / 2;
 
-/// The values that were sent to one rank.
+/// A rank that receives the values, and the values that were sent to it.
 #[derive(Clone, Debug, Default)]
 struct Receiver {
     /// The number of the value last sent, and how many of the rank's offers it contains.

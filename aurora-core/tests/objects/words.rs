@@ -29,9 +29,9 @@ impl SharedObject for Sum {
     }
 }
 
-fn said_by(sum: &Shared<Sum>, error: u64) -> Result<()> {
+fn set_word(sum: &Shared<Sum>, word: u64) -> Result<()> {
     sum.act(|sum, _| {
-        sum.mine = error;
+        sum.mine = word;
         Ok(())
     })
 }
@@ -42,9 +42,9 @@ fn words_of_named_objects_are_merged_once_each() {
         on_all_routes(ranks, |world| {
             let make = |name: &str| world.share(Plan::new(name, &name), |_| Ok(Sum::default()));
             let (first, second) = (make("first")?, make("second")?);
-            let error = 10 + world.rank().index() as u64;
-            said_by(&first, error)?;
-            said_by(&second, 100 * error)?;
+            let word = 10 + world.rank().index() as u64;
+            set_word(&first, word)?;
+            set_word(&second, 100 * word)?;
             world.sync(&[&first, &second])?;
             world.sync(&[&second])?;
             world.barrier()?;

@@ -28,7 +28,7 @@ pub struct Cluster {
     pub wake_up: Duration,
     random: Random,
     /// The hosts' planned wake-ups. Entries may be outdated; none is missing.
-    agenda: BinaryHeap<Reverse<(Instant, Rank)>>,
+    queue: BinaryHeap<Reverse<(Instant, Rank)>>,
     /// Hosts to drive at this moment.
     ready: BTreeSet<Rank>,
     /// The number of hosts with something to do.
@@ -54,7 +54,7 @@ impl Cluster {
             trains: Trains { segments: 8, alone: 1 << 20, in_turns: 1 << 20 },
             wake_up: Duration::ZERO,
             random: Random::new(seed ^ 0x3a4e),
-            agenda: BinaryHeap::new(),
+            queue: BinaryHeap::new(),
             ready: BTreeSet::new(),
             busy: 0,
             buffer: Vec::new(),
@@ -139,15 +139,15 @@ impl Cluster {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let listed = self.agenda.peek().map(|Reverse((at, _))| *at);
+        let listed = self.queue.peek().map(|Reverse((at, _))| *at);
         listed.into_iter().chain(self.network.poll_timeout()).min()
     }
 
     fn take_due(&mut self) {
-        while let Some(&Reverse((at, rank))) = self.agenda.peek()
+        while let Some(&Reverse((at, rank))) = self.queue.peek()
             && at <= self.now
         {
-            self.agenda.pop();
+            self.queue.pop();
             let host = &mut self.hosts[rank.index()];
             if host.wakes_at == Some(at) {
                 host.wakes_at = None;
@@ -165,7 +165,7 @@ impl Cluster {
         let host = &mut self.hosts[rank.index()];
         if host.wakes_at.is_none_or(|earlier| at < earlier) {
             host.wakes_at = Some(at);
-            self.agenda.push(Reverse((at, rank)));
+            self.queue.push(Reverse((at, rank)));
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Copies {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Held {
-    /// A bit for each block: nothing is ever dropped.
+    /// The copies that are here: nothing is ever dropped.
     All(FixedBitSet),
     /// No more than a budget.
     Some {

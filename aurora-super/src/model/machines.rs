@@ -298,14 +298,11 @@ mod tests {
     #[test]
     fn numbers_that_cannot_be() {
         for speed in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-200, 1e308] {
-            let error_of = number(speed);
+            let text = number(speed);
             let speeds = Machines::from_speeds([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
-            assert_eq!(speeds, format!("machine b: `{error_of}` is not a speed: write a positive number"));
+            assert_eq!(speeds, format!("machine b: `{text}` is not a speed: write a positive number"));
             let times = Machines::from_times([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
-            assert_eq!(
-                times,
-                format!("machine b: `{error_of}` is not an elapsed time: write seconds, a positive number")
-            );
+            assert_eq!(times, format!("machine b: `{text}` is not an elapsed time: write seconds, a positive number"));
         }
         let error_of = |speeds: &[(&str, f64)]| Machines::from_speeds(speeds.iter().copied()).unwrap_err().to_string();
         assert_eq!(

@@ -7,7 +7,7 @@ use fixedbitset::FixedBitSet;
 #[derive(Clone, Hash, Debug)]
 pub struct Untouched {
     columns: u32,
-    /// The untouched columns of each row.
+    /// The untouched columns of each row; none if all groups share the only row or column.
     rows: Vec<FixedBitSet>,
     /// All columns.
     all: FixedBitSet,
@@ -26,7 +26,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Returns no line of a grid.
+    /// Creates an empty set for a grid.
     pub fn none(rows: u32, columns: u32) -> Self {
         let [rows, columns] = [rows, columns].map(|lines| FixedBitSet::with_capacity(lines as usize));
         Lines { rows, columns }
@@ -52,7 +52,8 @@ impl Untouched {
         let mut all = FixedBitSet::with_capacity(columns as usize);
         all.insert_range(..);
         let list: Vec<Group> = (0..rows * columns).collect();
-        Untouched { columns, rows: vec![all.clone(); rows as usize], all, at: list.clone(), list, first: 0 }
+        let sets = if rows == 1 || columns == 1 { 0 } else { rows as usize };
+        Untouched { columns, rows: vec![all.clone(); sets], all, at: list.clone(), list, first: 0 }
     }
 
     /// Returns the number of untouched groups.
@@ -80,8 +81,7 @@ impl Untouched {
         if let Some(moved) = self.list.get(at as usize) {
             self.at[*moved as usize] = at;
         }
-        let (row, column) = self.place(group);
-        self.rows[row].remove(column);
+        self.mark(group, false);
     }
 
     /// Adds a group again, because it has to begin again.
@@ -91,8 +91,7 @@ impl Untouched {
         }
         self.at[group as usize] = self.list.len() as u32;
         self.list.push(group);
-        let (row, column) = self.place(group);
-        self.rows[row].insert(column);
+        self.mark(group, true);
         self.first = self.first.min(group);
     }
 
@@ -112,8 +111,7 @@ impl Untouched {
     /// Returns an untouched group in one of these rows **and** in one of these columns, with equal probability. If
     /// there is none, returns one in one of these rows or columns.
     pub fn near(&self, lines: &Lines, random: &mut Random) -> Option<Group> {
-        if self.columns == 1 || self.rows.len() == 1 {
-            // All groups share the only row or column.
+        if self.rows.is_empty() {
             return self.random(random);
         }
         let both = |row| lines.rows.contains(row).then_some(&lines.columns);
@@ -121,7 +119,7 @@ impl Untouched {
         self.among(both, random).or_else(|| self.among(either, random))
     }
 
-    /// Returns an untouched group in one of the columns that are asked for in its row, with equal probability.
+    /// Returns an untouched group whose column is among those that `asked` gives for its row, with equal probability.
     fn among<'l>(&self, asked: impl Fn(usize) -> Option<&'l FixedBitSet>, random: &mut Random) -> Option<Group> {
         let rows = || self.rows.iter().zip(0..).filter_map(|(row, number)| Some((row, asked(number)?, number)));
         let count = rows().map(|(row, asked, _)| row.intersection_count(asked)).sum();
@@ -139,6 +137,13 @@ impl Untouched {
             }
         }
         unreachable!("there are as many as were counted")
+    }
+
+    fn mark(&mut self, group: Group, untouched: bool) {
+        let (row, column) = self.place(group);
+        if let Some(row) = self.rows.get_mut(row) {
+            row.set(column, untouched);
+        }
     }
 
     /// Returns the row and the column of a group.

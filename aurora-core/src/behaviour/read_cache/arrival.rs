@@ -56,7 +56,7 @@ impl Loading {
 
     /// Records the announcement of a rank. `coming`: its block follows, and has a place here. True: the rank's part is
     /// complete.
-    pub(super) fn announced(&mut self, announced: Announced, coming: bool) -> bool {
+    pub(super) fn record(&mut self, announced: Announced, coming: bool) -> bool {
         let is_complete = announced.list_follows == self.list_arrived;
         (self.is_announced, self.coming) = (true, coming);
         let writes = if self.correction.is_some() { self.announced.writes } else { announced.writes };
@@ -149,7 +149,7 @@ mod tests {
 
     fn announce(arrivals: &mut Arrivals, announced: Announced) -> bool {
         arrivals.merge_marks(1, &announced.marks);
-        arrivals.of(1, other()).announced(announced, false)
+        arrivals.of(1, other()).record(announced, false)
     }
 
     #[test]

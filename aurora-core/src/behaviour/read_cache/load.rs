@@ -71,7 +71,7 @@ impl Load {
         core.scopes_mut().opened(from, epoch, opening, cx);
         let time = announced.time.clone();
         self.arrivals.merge_marks(epoch, &announced.marks);
-        let complete = self.arrivals.of(epoch, from).announced(announced, coming);
+        let complete = self.arrivals.of(epoch, from).record(announced, coming);
         core.ledger_mut().record(epoch).from[from.index()].complete = complete;
         core.scopes_mut().released(epoch, opening.window, time.as_ref());
         core.retry();

@@ -89,7 +89,7 @@ pub(in crate::run) struct Launch {
     lens: Lens,
     /// The groups that follow the first group of a result, with the number of their first instruction.
     chains: HashMap<Group, Vec<(u32, Group)>>,
-    /// One bit for each block that is a result.
+    /// The blocks that are results.
     written: FixedBitSet,
     arrays: Arrays,
     program: u32,

@@ -21,7 +21,7 @@ impl NodeState {
         {
             if let Some(command) = running.commands.pop_front() {
                 self.perform(command, out);
-            } else if let Some((message, moved)) = running.orders.take() {
+            } else if let Some((message, moved)) = running.inbox.take() {
                 match message {
                     ToNode::Order(order, digest) => self.take_order(order, Some(digest), out),
                     ToNode::Complete => running.moved = Some(moved),
@@ -33,7 +33,7 @@ impl NodeState {
                         let launch = running.launch.clone();
                         out.push(Action::Work(Job::Digest { launch, grant, to }));
                     }
-                    order => self.send_order(to, ToNode::Order(order, 0), Bytes::new(), out),
+                    order => self.send_to_node(to, ToNode::Order(order, 0), Bytes::new(), out),
                 }
             } else if running.is_done() && running.moved.is_none() {
                 self.tell_the_end(out);
@@ -70,7 +70,7 @@ impl NodeState {
         running.moved = Some(moved);
         let me = self.me;
         for to in (0..self.parts.nodes()).filter(|to| *to != me) {
-            self.send_order(to, ToNode::Complete, bytes.clone(), out);
+            self.send_to_node(to, ToNode::Complete, bytes.clone(), out);
         }
     }
 
@@ -132,9 +132,10 @@ impl NodeState {
     }
 
     /// Sends a message of the dispatcher.
-    pub(super) fn send_order(&mut self, to: Node, message: ToNode, bytes: Bytes, out: &mut Vec<Action>) {
+    pub(super) fn send_to_node(&mut self, to: Node, message: ToNode, bytes: Bytes, out: &mut Vec<Action>) {
         let launch = self.entered;
-        let dispatcher = self.running.as_mut().and_then(|running| running.dispatcher.as_mut()).expect("it tells");
+        let dispatcher =
+            self.running.as_mut().and_then(|running| running.dispatcher.as_mut()).expect("it is the dispatcher");
         let sent = &mut dispatcher.sent[to as usize];
         let message = Message::Order(InOrder { launch, serial: *sent, message });
         *sent += 1;

@@ -340,7 +340,7 @@ impl NodeState {
             return Err(Malformed);
         }
         match &mut self.running {
-            Some(running) if makes_sense && order.launch == self.entered => running.take_order(self.me, order, moved),
+            Some(running) if makes_sense && order.launch == self.entered => running.put(self.me, order, moved),
             _ if makes_sense && order.launch < self.entered => Ok(()),
             _ => Err(Malformed),
         }
@@ -388,7 +388,7 @@ impl NodeState {
             }
             Done::Differs(grant) => self.differs(&grant, out),
             Done::Digested { grant, to, digest } => {
-                self.send_order(to, ToNode::Order(Order::Grant(grant), digest), Bytes::new(), out);
+                self.send_to_node(to, ToNode::Order(Order::Grant(grant), digest), Bytes::new(), out);
             }
             Done::Ran { instruction, key, value, took } => {
                 self.tally.instructions += 1;
