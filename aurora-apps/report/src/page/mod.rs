@@ -159,13 +159,12 @@ mod tests {
         let evil = "</code></svg></style><script>alert('x')</script>\"'&amp;";
         let text = serde_json::to_string(evil).unwrap();
         let mut runs = fs::read_to_string(format!("{PAGES}/study.json")).unwrap();
-        for circumstance in
-            ["aurora made-up --json", "Made up for a test, 2 cores, 1 GiB, Linux 0", "2001-01-01T00:00:00Z"]
-                .into_iter()
-                .chain(["155 Mbit/s, MTU 9000", "Made-up MPI 1", "mm2", "mpi-collective", "tiled", "load"])
+        for value in ["aurora made-up --json", "Made up for a test, 2 cores, 1 GiB, Linux 0", "2001-01-01T00:00:00Z"]
+            .into_iter()
+            .chain(["155 Mbit/s, MTU 9000", "Made-up MPI 1", "mm2", "mpi-collective", "tiled", "load"])
         {
-            assert!(runs.contains(&format!("\"{circumstance}\"")), "{circumstance}");
-            runs = runs.replace(&format!("\"{circumstance}\""), &text);
+            assert!(runs.contains(&format!("\"{value}\"")), "{value}");
+            runs = runs.replace(&format!("\"{value}\""), &text);
         }
         runs = runs.replace("\"seed\"", &format!("{text}:5,\"seed\""));
         runs = runs

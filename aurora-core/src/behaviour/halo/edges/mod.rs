@@ -305,7 +305,7 @@ impl Edges {
             }
             return;
         }
-        halo.arrived(from, number);
+        halo.note_arrival(from, number);
         halo.moments.extend(at.map(|at| (number, from, at)));
         if number == 0 && !core.ledger().is_settled(epoch) {
             core.ledger_mut().record(epoch).from[from.index()].complete = true;

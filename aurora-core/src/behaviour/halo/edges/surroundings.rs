@@ -138,7 +138,7 @@ impl Surroundings {
         }
     }
 
-    pub(super) fn arrived(&mut self, from: Rank, number: u64) {
+    pub(super) fn note_arrival(&mut self, from: Rank, number: u64) {
         half_of(&mut self.halves, number).arrived.push(from);
     }
 
