@@ -1,7 +1,7 @@
 //! The start of a job, as the program, the environment or the launcher decides.
 
 use crate::environment::{Check, Environment, LaunchInfo, MAX_RANKS, Values, variables};
-use crate::error::{Error, Result};
+use crate::{Error, Result};
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Bulk, Network, Route, Transport};
 use std::path::PathBuf;

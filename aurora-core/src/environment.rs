@@ -1,7 +1,6 @@
 //! Environment variables. No other module reads them.
 
-use crate::error::Result;
-use crate::{Bulk, Error, Network, Route};
+use crate::{Bulk, Error, Network, Result, Route};
 use aurora_net::Transport;
 use aurora_net::bootstrap::{Announced, Launch, is_inherited};
 use std::collections::BTreeMap;

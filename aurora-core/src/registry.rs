@@ -8,12 +8,9 @@ use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::paged::protocol::Paging;
 use crate::behaviour::read_cache::protocol::Load;
 use crate::distribution::{Partition, Shape};
-use crate::element::Element;
-use crate::error::Result;
-use crate::vector::GVector;
 use crate::vector::construct::VectorPlan;
 use crate::vector::protocol::Protocols;
-use crate::{Site, World};
+use crate::{Element, GVector, Result, Site, World};
 use aurora_net::Rank;
 #[cfg(test)]
 use {

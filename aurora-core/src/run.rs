@@ -1,14 +1,13 @@
 //! Starting a job and ending it.
 
 use crate::config::{Config, Settings};
-use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::kernel::message::encode_error;
 use crate::kernel::nodes::Nodes;
 use crate::memory::{Budget, HolderTimeout};
 use crate::trace::Tracer;
 use crate::world::{JobInfo, World};
-use crate::{Error, Site, UdpTrouble};
+use crate::{Error, Result, Site, UdpTrouble};
 use aurora_net::bootstrap::{self, Failure, Launch, Launcher, Seat};
 use std::sync::{Arc, Mutex, PoisonError};
 

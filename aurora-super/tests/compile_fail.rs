@@ -138,7 +138,8 @@ fn conflicts_are_refused() {
     fs::create_dir_all(folder.join("src")).expect("a folder");
     fs::write(folder.join("src/lib.rs"), text).expect("the cases");
     fs::write(folder.join("Cargo.toml"), MANIFEST).expect("a manifest");
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock"), folder.join("Cargo.lock")).expect("the same versions");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock"), folder.join("Cargo.lock"))
+        .expect("the same versions");
     let check = ["check", "--offline", "--message-format=short", "--color=never", "--target-dir=target"];
     let output = Command::new(env!("CARGO")).args(check).current_dir(&folder).output().expect("cargo");
     let stderr = String::from_utf8_lossy(&output.stderr);

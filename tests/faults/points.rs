@@ -4,8 +4,8 @@
 use crate::cell::Starter;
 use crate::walk::{Moment, Point};
 use crate::{MACHINE, start};
+use aurora_suite::Random;
 use aurora_suite::driver::Job;
-use aurora_suite::random::Random;
 use aurora_suite::traces::Traces;
 use aurora_suite::{harness, mpi};
 use libtest_mimic::{Failed, Trial};

@@ -3,9 +3,8 @@
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{GScalar, GVector, distmemcpy};
-use aurora_suite::check;
 use aurora_suite::notes::note_fault;
-use aurora_suite::random::mix;
+use aurora_suite::{check, mix};
 use rustix::process::{Signal, getpid, kill_process};
 use std::process::ExitCode;
 use std::thread;

@@ -4,12 +4,11 @@
 use crate::bulk;
 use crate::place::{self, SLOW};
 use aurora_core::{JobInfo, Result, Route, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
 use aurora_suite::driver::{Ended, Job};
 use aurora_suite::job;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
+use aurora_suite::{Body, check};
 use libtest_mimic::{Failed, Trial};
 
 /// The name of all hosts.

@@ -4,9 +4,7 @@ use aurora_core::ops::Sum;
 use aurora_core::{
     Bulk, Error, GScalar, GVector, JobInfo, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many,
 };
-use aurora_suite::body::{Body, End};
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, End, check, mix};
 use std::time::{Duration, Instant};
 
 /// The beginning of the error about the damaged element.

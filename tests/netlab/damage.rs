@@ -3,9 +3,9 @@
 use crate::bulk::{self, DAMAGE, Data};
 use crate::place::{self, SLOW};
 use crate::scenario::{Plan, Program, Scenario};
-use aurora_suite::body::{Body, End};
 use aurora_suite::job;
 use aurora_suite::mpi::Flavour;
+use aurora_suite::{Body, End};
 use libtest_mimic::{Failed, Trial};
 
 pub fn trials(flavour: Flavour) -> Vec<Trial> {

@@ -12,7 +12,7 @@ mod place;
 mod scenario;
 mod stopped;
 
-use aurora_suite::body::Body;
+use aurora_suite::Body;
 use aurora_suite::{harness, netlab};
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;

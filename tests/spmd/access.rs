@@ -2,17 +2,11 @@
 
 use aurora_core::ops::Sum;
 use aurora_core::{GVector, GlobalRead, GlobalWrite, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, want};
 use std::ops::Range;
 
 pub fn bodies() -> Vec<Body> {
     vec![Body::of(one_loop_reads), Body::of(one_loop_writes), Body::of(a_loop_over_a_pair)]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn sum(v: &impl GlobalRead<u64>, range: Range<usize>) -> Result<u64> {

@@ -2,9 +2,7 @@
 
 use aurora_core::ops::{Max, Min, Or, Sum};
 use aurora_core::{Error, GVector, MatrixDim, Op, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Body, Random, check, mix, want};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -27,10 +25,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(many_updates_in_one_call),
         Body::of(floats_keep_their_bits),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 /// The operand of rank `rank` for element `i`.

@@ -1,9 +1,7 @@
 //! `BatchedReads`: random reads in batches.
 
 use aurora_core::{BatchedReads, Element, Error, GVector, GlobalRead, MatrixDim, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Body, End, Random, check, want};
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -24,12 +22,8 @@ pub fn bodies() -> Vec<Body> {
         Body::of(messages_are_batches),
         Body::of(nothing_is_sent_by_a_scope_that_reads_nothing),
         Body::of(who_is_asked_ahead_is_not_waited_for).from_ranks(3),
-        Body::of(a_flipped_bit_is_seen).ends(aurora_suite::body::End::Fails("value 17 is")),
+        Body::of(a_flipped_bit_is_seen).ends(End::Fails("value 17 is")),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn random(world: &World, salt: u64) -> Random {

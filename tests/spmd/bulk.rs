@@ -1,9 +1,7 @@
 //! The carrier of long transfers between nodes, which must be the configured one.
 
 use aurora_core::{Bulk, Error, GScalar, GVector, Result, Traffic, World, distmemcpy_many};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 
 pub fn bodies() -> Vec<Body> {
     vec![

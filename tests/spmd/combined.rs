@@ -1,8 +1,7 @@
 //! `ReadCache` and `ReleaseC` in one scope.
 
 use aurora_core::{GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 
 pub fn bodies() -> Vec<Body> {
     vec![

@@ -1,9 +1,7 @@
 //! `distmemcpy` in all directions.
 
 use aurora_core::{Element, GScalar, GVector, MatrixDim, Result, World, distmemcpy, distmemcpy_many};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Body, Random, check, mix};
 use std::ops::Range;
 
 pub fn bodies() -> Vec<Body> {

@@ -5,8 +5,7 @@
 
 use aurora_core::ops::Sum;
 use aurora_core::{GScalar, GVector, Result, Traffic, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {

@@ -2,9 +2,7 @@
 //! is legal, and has the same result, over every route.
 
 use aurora_core::{GVector, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::Random;
+use aurora_suite::{Body, Random, check};
 
 pub fn bodies() -> Vec<Body> {
     vec![

@@ -3,8 +3,7 @@
 use crate::copy::{PIECE, want};
 use crate::counters::accounted;
 use aurora_core::{Element, GScalar, GVector, Rank, Result, World, distmemcpy};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {

@@ -1,10 +1,8 @@
 //! Objects that one rank drops early, ranks that leave first, and several jobs in one process.
 
 use aurora_core::{Config, GScalar, GVector, Result, Route, World, distmemcpy};
-use aurora_suite::body::{Body, End};
-use aurora_suite::check;
 use aurora_suite::memory;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, End, check, want};
 use libtest_mimic::{Failed, Trial};
 use std::thread;
 use std::time::Duration;
@@ -25,10 +23,6 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("threads/several_jobs_one_after_the_other", one_after_the_other),
         Trial::test("threads/several_jobs_at_once", at_once),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn dropped_early_and_still_served(world: &World) -> Result<()> {

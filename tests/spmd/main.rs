@@ -35,7 +35,7 @@ mod unequal;
 mod vector;
 mod verifiers;
 
-use aurora_suite::body::Body;
+use aurora_suite::Body;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -2,9 +2,7 @@
 
 use aurora_core::ops::{Max, Sum};
 use aurora_core::{GMap, GScalar, Op, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 

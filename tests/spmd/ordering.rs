@@ -2,9 +2,7 @@
 
 use aurora_core::ops::Sum;
 use aurora_core::{GScalar, GVector, Result, World, distmemcpy};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, want};
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
@@ -26,10 +24,6 @@ pub fn bodies() -> Vec<Body> {
 
 /// Long enough for all other ranks to be first.
 const LATE: Duration = Duration::from_millis(10);
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
-}
 
 fn barriers_order_puts(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());

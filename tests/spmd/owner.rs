@@ -1,9 +1,7 @@
 //! `OwnerComputes`: the rank's own part in place.
 
 use aurora_core::{GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 
 pub fn bodies() -> Vec<Body> {
     vec![

@@ -2,9 +2,7 @@
 
 use aurora_core::ops::Sum;
 use aurora_core::{Element, Error, GVector, GlobalRead, GlobalWrite, Kind, MatrixDim, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Body, Random, check, mix, want};
 use std::iter::once;
 
 pub fn bodies() -> Vec<Body> {
@@ -26,10 +24,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(pages_are_asked_for_once_and_changes_pushed),
         Body::of(every_other_element),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn reads_that_nobody_foresees(world: &World) -> Result<()> {

@@ -1,9 +1,7 @@
 //! `ReadCache`: the whole vector on each rank, as it was when all ranks had opened the scope.
 
 use aurora_core::{GScalar, GVector, MatrixDim, Result, World, distmemcpy};
-use aurora_suite::body::{Body, End};
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, End, check, mix, want};
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
@@ -22,10 +20,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(released_and_loaded_again),
         Body::of(leaked_and_a_second_one).ends(End::Fails("has not closed the ReadCache")),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn holds_everything(world: &World) -> Result<()> {

@@ -2,9 +2,7 @@
 
 use aurora_core::ops::{And, Located, Max, MaxLoc, Min, MinLoc, Or, Product, Sum, Xor};
 use aurora_core::prelude::*;
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 
 pub fn bodies() -> Vec<Body> {
     vec![

@@ -2,10 +2,8 @@
 
 use aurora_core::ops::{Max, Min, Or, Sum};
 use aurora_core::{GScalar, GVector, Op, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
 use aurora_suite::memory;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Body, Random, check, want};
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
@@ -30,10 +28,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(alone_with_an_operation),
         Body::of(alone_by_all_at_once),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn puts_of_all_to_all(world: &World) -> Result<()> {

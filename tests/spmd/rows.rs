@@ -1,9 +1,7 @@
 //! Matrices by rows and by cells, in parallel, and as views.
 
 use aurora_core::{GVector, Halo, MatrixDim, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 use rayon::prelude::*;
 
 pub fn bodies() -> Vec<Body> {

@@ -2,8 +2,7 @@
 
 use aurora_core::ops::{Min, Sum};
 use aurora_core::{Atomic, GScalar, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -1,8 +1,7 @@
 //! `world.stats()`: exact counts of messages, and the time of a program by cause.
 
 use aurora_core::{Cost, Costs, GScalar, GVector, Kind, Result, Stats, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,7 @@
 //! The streaming `ReadCache`: every element arrives once with its final value, whichever ranks are late or write.
 
 use aurora_core::{Element, GVector, MatrixDim, ReadCacheBlocks, Result, Route, World, distmemcpy};
-use aurora_suite::body::{Body, End};
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, End, check, mix, want};
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
@@ -24,10 +22,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(blocks_that_have_not_changed),
         Body::of(forgotten).ends(End::Fails("has not closed the streaming ReadCache")),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 /// All elements in order of indices. It is an error if an element does not come once, or has a wrong value.

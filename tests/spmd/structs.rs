@@ -1,9 +1,7 @@
 //! Elements that users define: odd sizes and large ones. No rank ever sees half of an element.
 
 use aurora_core::{Element, GVector, Result, World, distmemcpy};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 use bytemuck::{Pod, Zeroable};
 use std::fmt::Debug;
 

@@ -1,17 +1,11 @@
 //! Threads inside a rank: slices of guards with rayon.
 
 use aurora_core::{GVector, MatrixDim, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, want};
 use rayon::prelude::*;
 
 pub fn bodies() -> Vec<Body> {
     vec![Body::of(threads_divide_what_is_mine), Body::of(threads_share_a_cache), Body::of(a_pool_of_each_rank)]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 fn threads_divide_what_is_mine(world: &World) -> Result<()> {

@@ -3,8 +3,7 @@
 use aurora_apps::treadmarks::Tmk;
 use aurora_apps::treadmarks::sim::{Network, Sim, Step};
 use aurora_core::{Error, Kind, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 
 pub fn bodies() -> Vec<Body> {
     vec![Body::of(increments_under_locks), Body::of(edges_of_bands)]

@@ -2,9 +2,7 @@
 
 use aurora_core::ops::Sum;
 use aurora_core::{GVector, GlobalRead, Halo, MatrixDim, Op, Partition, Result, World, distmemcpy, distmemcpy_many};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, lengths, mix};
+use aurora_suite::{Body, Random, check, lengths, mix, want};
 
 pub fn bodies() -> Vec<Body> {
     vec![
@@ -24,10 +22,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(large_blocks),
         Body::of(values_that_follow_their_rows),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 /// Lengths of blocks: empty blocks at the start, between others, at the end or anywhere; everything on one rank, for

@@ -1,9 +1,7 @@
 //! Vectors without any behaviour: construction, synchronous access, `fill` and `gather_to`.
 
 use aurora_core::{GScalar, GVector, MatrixDim, Rank, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Body, Random, check, mix};
 
 pub fn bodies() -> Vec<Body> {
     vec![

@@ -2,10 +2,9 @@
 
 use crate::{lifetime, program};
 use aurora_core::{Error, GVector, Result, Route, World};
-use aurora_suite::body::{Body, End};
-use aurora_suite::check;
 use aurora_suite::job;
 use aurora_suite::place::{Launcher, Place};
+use aurora_suite::{Body, End, check};
 use libtest_mimic::{Failed, Trial};
 
 pub fn bodies() -> Vec<Body> {

@@ -16,3 +16,8 @@ pub fn lengths(random: &mut Random, all: usize, ranks: usize) -> Vec<usize> {
     let starts = std::iter::once(0).chain(ends.iter().copied());
     ends.iter().zip(starts).map(|(end, start)| end - start).collect()
 }
+
+/// The value of element `i` in tests of vectors.
+pub fn want(i: usize) -> u64 {
+    mix(i as u64)
+}

@@ -2,13 +2,11 @@
 
 use super::release::end::LastBatch;
 use super::{Behaviour, Scope};
-use crate::Site;
 use crate::distribution::Distribution;
-use crate::element::Element;
-use crate::error::Result;
 use crate::ops::{Op, OpId};
 use crate::vector::batch::BatchBuilder;
 use crate::vector::{GVector, GlobalWrite};
+use crate::{Element, Result, Site};
 use aurora_net::Rank;
 use std::ops::Range;
 

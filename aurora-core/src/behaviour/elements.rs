@@ -4,7 +4,7 @@
 //! indices begin at the first element shown. So no guard dereferences to a slice: a slice counts from 0.
 
 use super::{Behaviour, Scope};
-use crate::vector::GVector;
+use crate::GVector;
 use std::iter::FusedIterator;
 use std::slice;
 

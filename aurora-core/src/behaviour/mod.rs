@@ -24,13 +24,11 @@ pub use kinds::*;
 pub use read_cache::Blocks;
 pub use slice::{Slice, SliceMut};
 
-use crate::element::Element;
-use crate::error::Result;
 use crate::memory::Shortage;
 use crate::object::GuardId;
 use crate::vector::{GVector, Taken};
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Element, Error, Result, Site};
 use std::marker::PhantomData;
 use std::ops::Range;
 

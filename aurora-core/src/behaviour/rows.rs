@@ -2,8 +2,7 @@
 
 use super::elements::{ShowsElements, ShowsElementsMut};
 use super::{ReadCache, ReadCacheReleaseC, Scope};
-use crate::element::Element;
-use crate::vector::GVector;
+use crate::{Element, GVector};
 use std::ops::{Index, Range};
 
 /// The whole rows among consecutive elements.

@@ -1,8 +1,7 @@
 //! The elements that a scope shows. Only this module checks global indices and turns them into places among them.
 
 use super::{Behaviour, Scope};
-use crate::error::Result;
-use crate::{Error, Site};
+use crate::{Error, Result, Site};
 use std::ops::Range;
 
 impl<B: Behaviour> Scope<'_, B> {

@@ -3,12 +3,10 @@
 use super::{
     Accumulate, BatchedReads, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
 };
-use crate::element::Element;
-use crate::error::Result;
 use crate::ops::{self, Op};
 use crate::vector::{GVector, resolve};
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Element, Error, Result, Site};
 use std::marker::PhantomData;
 use std::ops::{Range, RangeBounds};
 

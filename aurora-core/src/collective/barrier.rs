@@ -14,10 +14,9 @@
 
 use super::proposal::Proposal;
 use super::words::{Merge, Merging, Words};
-use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
 use crate::memory::{Demand, Shortage};
-use crate::{Error, Site};
+use crate::{Claim, Error, Site};
 use aurora_net::Rank;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Combines contributions element by element, in the order of the ranks. Pure. Contributions of ranks 0, 1, 2 .. are
 //! combined as `((x0 . x1) . x2) ..`, independent of their length and route. So all ranks have equal bits.
 
-use crate::element::Element;
+use crate::Element;
 use crate::ops::Op;
 
 #[inline]

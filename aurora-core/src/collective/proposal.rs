@@ -1,4 +1,4 @@
-use crate::error::Error;
+use crate::Error;
 use crate::memory::Demand;
 use rustc_hash::FxHasher;
 use std::fmt;

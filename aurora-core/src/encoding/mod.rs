@@ -2,9 +2,8 @@
 
 pub(crate) mod plain;
 
-use crate::error::Result;
 use crate::operation::short;
-use crate::{Error, Site};
+use crate::{Error, Result, Site};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

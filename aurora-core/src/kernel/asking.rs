@@ -2,12 +2,11 @@
 
 use super::loans::{CallerLoan, KERNEL};
 use super::{Core, OpenCall, message};
-use crate::Error;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{BadHeader, encode_error};
 use crate::memory::{Lent, LentMut};
 use crate::object::{Call, How, Loan};
-use crate::stats::Kind;
+use crate::{Error, Kind};
 use aurora_net::{Outbox, Payload, Rank, Received, Token};
 use serde::Serialize;
 

@@ -4,11 +4,10 @@
 
 use super::Kernel;
 use super::watch::Blocked;
-use crate::Site;
-use crate::error::ObjectName;
 use crate::ids::ObjectId;
 use crate::object::How;
 use crate::stats::{Cost, Costs, Kind};
+use crate::{ObjectName, Site};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

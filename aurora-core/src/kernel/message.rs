@@ -3,9 +3,8 @@
 //! A header begins with a number: the object times four, plus the kind of the transfer. Only that object can read
 //! the rest of the header. 0 stands for a message of kernels, 1 for an answer.
 
-use crate::Error;
 use crate::ids::{CallId, ObjectId};
-use crate::stats::Kind;
+use crate::{Error, Kind};
 use aurora_net::{MAX_HEADER, Rank};
 use serde::{Deserialize, Serialize};
 

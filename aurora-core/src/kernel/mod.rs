@@ -30,7 +30,6 @@ pub(crate) mod watch;
 
 pub use counters::{Reason, Usage};
 
-use crate::Error;
 use crate::collective::pieces::Pieces;
 use crate::collective::{Barrier, Envelope};
 use crate::config::Modes;
@@ -40,7 +39,7 @@ use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, Loans, SharedObject};
 use crate::once::Once;
-use crate::stats::Kind;
+use crate::{Error, Kind};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
 use clock::Clock;

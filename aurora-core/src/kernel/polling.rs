@@ -8,11 +8,10 @@
 
 use super::Kernel;
 use super::watch::NOTICE;
-use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::polls::{Level, Poll, Polls};
-use crate::{Error, Site};
+use crate::{Claim, Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,12 +2,10 @@
 
 use super::{Entry, Kernel, Reason};
 use crate::collective::{Barrier, BarrierMessage, Digest, Envelope, Merge, ObjectState, Proposal, Summary, Words};
-use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::memory::Demand;
-use crate::stats::Kind;
-use crate::{Error, Site};
+use crate::{Claim, Error, Kind, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use bytes::Bytes;
 use std::collections::BTreeMap;

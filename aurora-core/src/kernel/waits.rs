@@ -2,10 +2,9 @@
 
 use super::watch::{Act, Blocked, GuardState, RankState};
 use super::{Entry, Kernel};
-use crate::Site;
-use crate::error::Claim;
 use crate::kernel::message::Message;
 use crate::object::{Awaited, Holds, OpenGuard};
+use crate::{Claim, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeSet;
 use std::time::Instant;

@@ -1,9 +1,7 @@
-use crate::Site;
-use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::watch::Blocked;
 use crate::link::Link;
-use crate::stats::Kind;
+use crate::{Kind, Result, Site};
 use aurora_net::Received;
 
 /// A request whose answer a thread waits for. Dropping it gives the request up: its answer is discarded.

@@ -3,14 +3,13 @@
 use super::key::{hash_of, owner_of};
 use super::message::{MapBatch, Request};
 use super::part::{Map, Own};
-use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::message::{self, to_object};
 use crate::race::{Clock, Origin};
 use crate::scope::{Opening, PartBatch, ScopeMessage, Scoped, Served, Stamped};
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Error, ObjectName, Site};
 use aurora_net::{Handler, Outbox, Rank, Received};
 use proptest::prelude::*;
 

@@ -4,10 +4,9 @@ use super::code;
 use super::key::{Lookup, MapKey, MapValue, hash_of};
 use super::message::Request;
 use super::{GMap, buffer};
-use crate::Site;
 use crate::encoding::cannot_travel;
-use crate::error::Result;
 use crate::kernel::message::malformed;
+use crate::{Result, Site};
 use aurora_net::Rank;
 
 /// The maximum number of keys of a request.

@@ -5,7 +5,7 @@ use super::entries::{Entries, MapIter, MapIterMut};
 use super::held::Held;
 use super::key::{MapKey, MapValue};
 use super::part::{Map, Own};
-use crate::error::Result;
+use crate::Result;
 use crate::object::Guard;
 use std::fmt;
 use std::ops::{Deref, DerefMut};

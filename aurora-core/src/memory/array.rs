@@ -23,7 +23,7 @@ use super::cells::Cells;
 use super::demand::Shortage;
 use super::meter::{LOOKED_AT, Meter, refused};
 use super::{Fresh, Storage};
-use crate::element::Element;
+use crate::Element;
 use aurora_net::Segment;
 use memmap2::{Advice, MmapMut};
 use std::any::Any;

@@ -17,7 +17,7 @@
 use super::array::Array;
 use super::ranges::Ranges;
 use super::{Storage, typed};
-use crate::element::Element;
+use crate::Element;
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;

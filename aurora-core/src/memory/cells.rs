@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use super::Prefetch;
-use crate::element::Element;
+use crate::Element;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};

@@ -3,8 +3,7 @@
 
 use super::available::Pool;
 use crate::error::MemoryLimit;
-use crate::error::ObjectName;
-use crate::{Error, Site};
+use crate::{Error, ObjectName, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::element::Element;
+use crate::Element;
 
 pub(crate) struct Lent(*const [u8]);
 

@@ -7,7 +7,7 @@
 
 use super::available::{Limits, Pool};
 use super::demand::Shortage;
-use crate::element::Element;
+use crate::Element;
 use crate::error::MemoryLimit;
 use std::ops::Range;
 

@@ -60,7 +60,7 @@ pub(crate) use ranges::Ranges;
 pub(crate) use shared::{BarrierRound, Reading, SharedCopy, Sharing, offset_in_page};
 pub(crate) use word::{InPlace, Word};
 
-use crate::element::Element;
+use crate::Element;
 use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;

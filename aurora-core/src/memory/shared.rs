@@ -29,7 +29,7 @@ use super::gate;
 use super::holder_timeout::{HolderTimeout, HolderWait};
 use super::latch::{self, Attempt, Intent, LatchMode, Latches};
 use super::permit::Permit;
-use crate::element::Element;
+use crate::Element;
 use crate::ids::{Epoch, ObjectId};
 use aurora_net::{BarrierEntry, BarrierMemory, BarrierState, Node, Rank, Segment};
 use std::hint;

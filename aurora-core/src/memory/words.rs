@@ -19,7 +19,7 @@
 #![allow(unsafe_code)]
 
 use super::cells::{self, is_word};
-use crate::element::Element;
+use crate::Element;
 use std::ptr::NonNull;
 
 /// A copy of this many bytes or more does not stay in the processor's caches. Its stores bypass them: otherwise each

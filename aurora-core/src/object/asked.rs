@@ -1,10 +1,8 @@
 //! Requests of the program, and their answers.
 
 use super::{How, Shared, SharedObject};
-use crate::error::Result;
 use crate::kernel::asking::{Asking, When};
-use crate::stats::Kind;
-use crate::{Error, Site, link};
+use crate::{Error, Kind, Result, Site, link};
 use aurora_net::{Payload, Rank};
 use serde::Serialize;
 

@@ -1,9 +1,8 @@
 //! The data that a kernel keeps for every object.
 
-use crate::error::ObjectName;
 use crate::ids::ObjectId;
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Error, ObjectName, Site};
 use aurora_net::Rank;
 
 #[derive(Clone, Debug)]

@@ -1,9 +1,8 @@
 //! A guard of the program: the common part of the guards of all objects, and their end.
 
 use super::{Cx, Shared, SharedObject};
-use crate::Site;
-use crate::error::Result;
 use crate::window::Window;
+use crate::{Result, Site};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;

@@ -2,12 +2,11 @@
 
 use super::{Cx, Making, NodeWords, Plan, SharedObject, Wait};
 use crate::collective::{In, Proposal};
-use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::{Core, Kernel};
 use crate::link::Link;
 use crate::once::Once;
-use crate::{Element, Error, Site, World, digest, memory};
+use crate::{Element, Error, ObjectName, Result, Site, World, digest, memory};
 use aurora_net::{Endpoint, Outbox, Rank};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};

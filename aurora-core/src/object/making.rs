@@ -2,10 +2,9 @@
 
 use super::Plan;
 use crate::collective::Proposal;
-use crate::error::Result;
 use crate::link::Link;
 use crate::memory::{self, Demand, Limits};
-use crate::{Element, Error};
+use crate::{Element, Error, Result};
 use aurora_net::{Rank, Words};
 use std::fmt;
 use std::ops::Deref;

@@ -1,10 +1,8 @@
 //! The contract between a kernel and its objects.
 
 use super::{Awaited, Cx, Holds, Loan, Wait};
-use crate::Error;
-use crate::error::{Claim, ObjectName};
 use crate::ids::CallId;
-use crate::stats::Kind;
+use crate::{Claim, Error, Kind, ObjectName};
 use aurora_net::{Rank, Received, Source};
 use std::any::Any;
 use std::time::Instant;

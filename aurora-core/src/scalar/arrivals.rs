@@ -4,11 +4,11 @@
 use super::message::Message;
 use super::protocol::{ACCUMULATE, Protocol, READ_MOSTLY};
 use super::{Scalar, Spreading, Value};
+use crate::Kind;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::Cx;
 use crate::scope::{Opening, contain};
-use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use bytes::Bytes;
 

@@ -1,7 +1,6 @@
 //! The shared scalar.
 
 use super::plain;
-use crate::digest;
 use crate::encoding::{LEFT_OVER, ScalarValue, cannot_travel, decode, encode};
 use crate::error::{A_CALL, Result};
 use crate::kernel::message::malformed;
@@ -15,9 +14,8 @@ use crate::scalar::machine::Unfit;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Scalar, Value, change_word, requested};
 use crate::scope::ScopeWait;
-use crate::stats::Kind;
 use crate::window::Window;
-use crate::{Error, Site, World};
+use crate::{Error, Kind, Site, World, digest};
 use aurora_net::Rank;
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 use super::message::{Asked, Message, ScalarRequest};
 use super::protocol::{Protocol, READ_MOSTLY};
 use super::{Replicated, Spreading, Value};
-use crate::error::ObjectName;
 use crate::ids::{CallId, Epoch};
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::{Core, Reason};
@@ -14,9 +13,8 @@ use crate::race::Time;
 use crate::scope::{
     self, Due, Ledger, Opening, Outcome, Rule, ScopeMessage, ScopeWait, Scopes, Served, Then, Work, answered_by_scopes,
 };
-use crate::stats::Kind;
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Error, Kind, ObjectName, Site};
 use aurora_net::{Payload, Rank, Received};
 use serde::Serialize;
 use std::collections::BTreeMap;

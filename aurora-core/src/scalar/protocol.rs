@@ -1,8 +1,7 @@
 //! The protocols of a scalar's scopes.
 
-use crate::Site;
 use crate::scope::{Opening, Rule};
-use crate::stats::Kind;
+use crate::{Kind, Site};
 
 /// The behaviours of a scalar, as errors call them.
 pub(super) const READ_CACHE: &str = "ReadCache";

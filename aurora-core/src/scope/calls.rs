@@ -3,15 +3,13 @@
 use super::check::{self, Place};
 use super::scoped::{Scoped, Stamped};
 use super::{Access, Opening, Part, Rule, ScopeWait, Served};
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
 use crate::link::Asked;
 use crate::object::{Cx, Guard, How, Shared};
 use crate::polls::Level;
 use crate::race::Origin;
-use crate::stats::Kind;
-use crate::{Error, Site, digest};
+use crate::{Error, Kind, Result, Site, digest};
 use aurora_net::Rank;
 use serde::Serialize;
 use std::borrow::Cow;

@@ -2,10 +2,9 @@
 
 use super::ledger::claim_of;
 use super::{Ledger, Opening};
-use crate::Error;
-use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
+use crate::{Error, ObjectName};
 use aurora_net::Rank;
 
 /// The number of collective scopes that a rank has entered, and the last of them.

@@ -2,12 +2,11 @@
 
 use super::work::{Parked, attempt, finish, park};
 use super::{Due, Opening, Outcome, SCOPES_AHEAD, ScopeMessage, ScopeWait, Scopes, Served, Then, Work};
-use crate::Site;
-use crate::error::{Error, Result};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How, Shared};
 use crate::race::Time;
+use crate::{Error, Result, Site};
 use aurora_net::{Payload, Rank, Received};
 
 /// Batches that one owner may have unapplied before a writer waits: this bounds memory on both sides.

@@ -1,13 +1,12 @@
 //! An object on the scope layer, under one kernel: work that is early, in the wrong order, long, or panics.
 
 use super::*;
-use crate::Site;
-use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::Reason;
 use crate::kernel::message::{Header, Message, request, to_object};
 use crate::object::{Call, Obstacle};
+use crate::{ObjectName, Site};
 use aurora_net::{Handler, Outbox, Payload, Received};
 
 const OBJECT: ObjectId = ObjectId(1);

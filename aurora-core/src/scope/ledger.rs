@@ -13,10 +13,9 @@
 
 use super::early::EpochSet;
 use super::{Opening, Record};
-use crate::Error;
-use crate::error::{Claim, ObjectName};
 use crate::ids::Epoch;
 use crate::window::Window;
+use crate::{Claim, Error, ObjectName};
 use aurora_net::Rank;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,10 +1,10 @@
 //! The messages about scopes of writes, and their effects.
 
 use super::{Due, Opening, Served, Then, Work, work};
+use crate::Kind;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
 use crate::race::Time;
-use crate::stats::Kind;
 use aurora_net::{Rank, Received};
 use serde::{Deserialize, Serialize};
 

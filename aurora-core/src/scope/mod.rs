@@ -58,13 +58,12 @@ pub use part::{Part, Turn};
 pub use scoped::Scoped;
 pub use work::Outcome;
 
-use crate::Error;
 use crate::error::A_CALL;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed, SharedObject};
 use crate::race::{Released, Time};
-use crate::stats::Kind;
 use crate::window::Window;
+use crate::{Error, Kind};
 use aurora_net::Rank;
 use ends::{Ends, defer_lost_writes};
 use ledger::Disagreement;

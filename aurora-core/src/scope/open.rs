@@ -3,10 +3,9 @@
 use super::check::Noted;
 use super::scoped::{LENT, PartBatch, PartWork, Scoped};
 use super::{Entered, Opening, Part, end_here, end_to};
-use crate::error::Result;
 use crate::object::{GuardId, Shared};
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Error, Result, Site};
 use aurora_net::{Payload, Rank};
 use serde::Serialize;
 use std::fmt;

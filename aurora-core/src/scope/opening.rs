@@ -1,11 +1,9 @@
 //! The scope that a rank opens, and its words in messages.
 
-use crate::Site;
-use crate::error::{Claim, ObjectName};
 use crate::operation::{OpId, short};
 use crate::race::Opened;
-use crate::stats::Kind;
 use crate::window::Window;
+use crate::{Claim, Kind, ObjectName, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -3,16 +3,14 @@
 use super::check::{Access, Checker, How, Notes, Noting};
 use super::part::{Part, Turn};
 use super::{Due, Ledger, Opening, Outcome, ScopeMessage, ScopeWait, Scopes, Served, Then, Work};
-use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
 use crate::memory::Allowance;
 use crate::object::{Awaited, Call, Cx, Making, Malformed, Plan, Shared, SharedObject, Wait, decode};
 use crate::ops::OpId;
 use crate::race::{Opened, Origin};
-use crate::stats::Kind;
 use crate::window::Window;
-use crate::{Result, Site, World};
+use crate::{Kind, ObjectName, Result, Site, World};
 use aurora_net::{Payload, Rank, Received};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,10 +2,9 @@
 
 use super::ledger::REMEMBERED;
 use super::*;
-use crate::Site;
 use crate::ids::Epoch;
-use crate::stats::Kind;
 use crate::window::Window;
+use crate::{Kind, Site};
 use aurora_net::Rank;
 
 const FIRST: Epoch = 1;

@@ -2,7 +2,7 @@
 
 use super::opening::article;
 use super::{Scopes, Served};
-use crate::error::ObjectName;
+use crate::ObjectName;
 use crate::object::{Until, Wait};
 use aurora_net::Rank;
 

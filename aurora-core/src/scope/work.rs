@@ -1,12 +1,10 @@
 //! Doing requests and batches: at once, in steps, or later if they must wait.
 
 use super::{Rule, ScopeMessage, Served};
-use crate::Error;
 use crate::ids::{CallId, Epoch};
 use crate::object::{Call, Cx, Holds, How, Obstacle};
-use crate::stats::Kind;
 use crate::window::Window;
-use crate::{Site, notice};
+use crate::{Error, Kind, Site, notice};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Payload, Rank, Received};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

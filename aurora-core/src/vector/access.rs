@@ -1,8 +1,7 @@
 //! Traits for one loop over the bare vector and over every behaviour that allows it.
 
 use super::GVector;
-use crate::element::Element;
-use crate::error::Result;
+use crate::{Element, Result};
 
 /// Reading by global index and by value: the bare vector and every behaviour that shows elements.
 ///

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::places::Places;
-use crate::element::Element;
+use crate::Element;
 use crate::memory::Cells;
 use crate::operation::Operations;
 use crate::ops::{BUILT_IN, Op, built_in};

@@ -2,7 +2,7 @@
 //! `Index` to return. The implementation applies to no type of index: it exists for the message of [`BareIndex`].
 
 use super::GVector;
-use crate::element::Element;
+use crate::Element;
 use std::ops::Index;
 
 /// A type that indexes a bare vector: there is none.

@@ -3,15 +3,12 @@
 use super::GVector;
 use super::asking::GATE;
 use super::message::Request;
-use crate::Site;
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::race::AccessKind;
 use crate::scope::ScopeWait;
-use crate::stats::Kind;
 use crate::window::Window;
+use crate::{Element, Kind, Result, Site};
 use aurora_net::Rank;
 use std::ops::Range;
 

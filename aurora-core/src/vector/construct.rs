@@ -2,7 +2,6 @@
 
 use crate::collective::Proposal;
 use crate::distribution::{Distribution, Partition, Refusal, Shape};
-use crate::element::Element;
 use crate::error::{Result, clip};
 use crate::kernel::nodes::Nodes;
 use crate::link::Link;
@@ -14,7 +13,7 @@ use crate::vector::block::Block;
 use crate::vector::core::VectorCore;
 use crate::vector::machine::Vector;
 use crate::vector::protocol::Protocols;
-use crate::{Error, Site, World};
+use crate::{Element, Error, Site, World};
 use aurora_net::Rank;
 use std::any::type_name;
 use std::sync::Arc;

@@ -2,10 +2,7 @@
 
 use super::asking::GATE;
 use super::{VectorRange, distmemcpy};
-use crate::digest;
 use crate::distribution::{Distribution, MatrixDim, Shape};
-use crate::element::Element;
-use crate::error::{ObjectName, Result};
 use crate::kernel::message::malformed;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct, SharedCopy};
@@ -13,13 +10,12 @@ use crate::object::Shared;
 use crate::polls::Level;
 use crate::race::AccessKind;
 use crate::scope::{Opening, Rule, Served};
-use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
 use crate::vector::protocol::Protocols;
 use crate::window::Window;
-use crate::{Error, Site, World};
+use crate::{Element, Error, Kind, ObjectName, Result, Site, World, digest};
 use aurora_net::Rank;
 use std::cell::Cell;
 use std::marker::PhantomData;

@@ -5,14 +5,12 @@ use super::core::VectorCore;
 use super::incast::IncastGuard;
 use super::message::{Asked, Request, SCOPES, Written};
 use super::protocol::{Numbered, Protocol, Protocols};
-use crate::Error;
-use crate::error::ObjectName;
 use crate::ids::CallId;
 use crate::kernel::Core;
 use crate::object::{Awaited, Call, Cx, Holds, Loan, Malformed, Place, SharedObject, Wait};
 use crate::ops::OpId;
 use crate::scope::{self, Due, ScopeMessage, ScopeWait, Then, Work, answered_by_scopes};
-use crate::stats::Kind;
+use crate::{Error, Kind, ObjectName};
 use aurora_net::{Rank, Received};
 use std::time::Instant;
 

@@ -1,21 +1,16 @@
 //! Many elements in one call: requests to all owners under way at the same time.
 
-use crate::Site;
-use crate::digest;
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::polls::Level;
 use crate::race::AccessKind;
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::message::Request;
 use crate::vector::places::{Places, PlacesBuilder};
 use crate::window::Window;
+use crate::{Element, GVector, Kind, Result, Site, digest};
 use aurora_net::Rank;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a longer block.
 //! The top bit of a number is free for use by the writer.
 
-use crate::element::Element;
+use crate::Element;
 use crate::memory::Prefetch;
 use aurora_net::Buffer;
 

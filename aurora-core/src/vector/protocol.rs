@@ -2,12 +2,10 @@
 
 use super::core::VectorCore;
 use super::machine::VectorWork;
-use crate::Error;
-use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::object::{Cx, Holds, How, Loan, Malformed, Place, Until, Wait};
 use crate::scope::{Due, Opening, Outcome, ScopeWait, Work};
-use crate::stats::Kind;
+use crate::{Error, Kind, ObjectName};
 use aurora_net::{Payload, Rank, Received};
 use serde::Serialize;
 use std::any::Any;

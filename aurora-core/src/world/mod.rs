@@ -3,11 +3,10 @@ mod reduce;
 mod spread;
 mod stats;
 
-use crate::Site;
-use crate::error::Result;
 use crate::kernel::watch::Blocked;
 use crate::kernel::{Kernel, Reason, Usage};
 use crate::link::Link;
+use crate::{Result, Site};
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{BulkInfo, Endpoint, Rank, Route, Traffic, UdpInfo};
 use std::cmp::Reverse;

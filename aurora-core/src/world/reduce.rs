@@ -2,12 +2,10 @@
 
 use super::World;
 use crate::collective::{In, Proposal, fold};
-use crate::element::Element;
-use crate::error::Result;
 use crate::link::{CollectiveCall, Give, Step};
 use crate::operation::{TypeKey, short};
 use crate::ops::{self, Op};
-use crate::{Error, Site, digest};
+use crate::{Element, Error, Result, Site, digest};
 use aurora_net::Rank;
 use std::any::type_name;
 use std::fmt;

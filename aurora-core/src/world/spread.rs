@@ -2,12 +2,10 @@
 
 use super::World;
 use crate::collective::{In, Proposal, fold};
-use crate::element::Element;
 use crate::encoding::{ScalarValue, decode, encode};
-use crate::error::{ObjectName, Result};
 use crate::link::{CollectiveCall, Give, Step};
 use crate::operation::{TypeKey, short};
-use crate::{Error, Site, digest, memory};
+use crate::{Element, Error, ObjectName, Result, Site, digest, memory};
 use aurora_net::Rank;
 use std::any::type_name;
 use std::ops::Range;

@@ -276,10 +276,6 @@ struct Asker {
 }
 
 impl SharedObject for Asker {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
     fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Read<()> {
         let refuses: bool = decode(header)?;
         let answer = if refuses { Err(cx.error("no")) } else { Ok(payload.into_vec().into_payload()) };

@@ -12,10 +12,6 @@ struct Alarm {
 }
 
 impl SharedObject for Alarm {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
     fn poll_timeout(&self) -> Option<Instant> {
         self.at
     }
@@ -32,10 +28,6 @@ struct Restless {
 }
 
 impl SharedObject for Restless {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
     fn poll_timeout(&self) -> Option<Instant> {
         (self.called < 1_000_000).then(Instant::now)
     }
@@ -79,10 +71,6 @@ struct Worker {
 }
 
 impl SharedObject for Worker {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
     fn ready(&mut self, source: Source, cx: &mut Cx<'_>) {
         assert_eq!(Some(source), self.bell);
         self.rings += 1;

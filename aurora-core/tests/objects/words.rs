@@ -11,10 +11,6 @@ struct Sum {
 }
 
 impl SharedObject for Sum {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
     fn arrive(&mut self, _: &mut Cx<'_>) -> Vec<u8> {
         self.mine.to_le_bytes().to_vec()
     }

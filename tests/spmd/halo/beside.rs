@@ -3,8 +3,7 @@
 use super::look::look;
 use super::want;
 use aurora_core::{GVector, Halo, MatrixDim, Result, World};
-use aurora_suite::check;
-use aurora_suite::random::Random;
+use aurora_suite::{Random, check};
 
 /// Two vectors: in each step one is read and the other written.
 pub fn two_vectors_take_turns(world: &World) -> Result<()> {

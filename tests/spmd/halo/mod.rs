@@ -7,8 +7,7 @@ mod shape;
 mod step;
 
 use aurora_core::{Boundary, Halo, Route, World};
-use aurora_suite::body::Body;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, want};
 use std::ops::Range;
 
 pub fn bodies() -> Vec<Body> {
@@ -33,10 +32,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(shape::long_edges),
         Body::of(shape::memory_is_kept_and_given_back),
     ]
-}
-
-fn want(i: usize) -> u64 {
-    mix(i as u64)
 }
 
 /// The global indices before and behind `own`, in a vector of `len` elements with rows of `cols` elements.

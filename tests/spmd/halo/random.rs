@@ -3,8 +3,7 @@
 use super::look::{look, look_mut};
 use super::want;
 use aurora_core::{Error, GVector, GlobalRead, Halo, MatrixDim, Partition, Result, World, distmemcpy};
-use aurora_suite::check;
-use aurora_suite::random::{Random, lengths, mix};
+use aurora_suite::{Random, check, lengths, mix};
 use std::time::Duration;
 
 /// Steps of a rule that depends on the surrounding elements, with random shapes, widths, boundaries and speeds.

@@ -3,8 +3,7 @@
 use super::look::look_mut;
 use super::{accounted, far_neighbours, neighbours, want};
 use aurora_core::{GVector, Halo, MatrixDim, Result, Route, World};
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Random, check, mix};
 use std::time::Duration;
 
 /// One message to each neighbour of another node. A neighbour in shared memory needs no message.

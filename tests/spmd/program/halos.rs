@@ -2,8 +2,7 @@
 
 use super::{Program, Writers};
 use aurora_core::{GlobalRead, Halo, Result};
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Random, check, mix};
 
 impl Program<'_> {
     /// Steps in which each rank changes its own part, and sees the changes around it.

@@ -3,8 +3,7 @@
 use super::{Program, Writers};
 use aurora_core::ops::Sum;
 use aurora_core::{GMap, Result, World};
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{check, mix};
 use std::collections::BTreeMap;
 
 /// So few that the same keys are used again.

@@ -10,9 +10,7 @@ mod sums;
 
 use aurora_core::ops::Sum;
 use aurora_core::{Config, GVector, MatrixDim, Partition, Result, Route, World, distmemcpy};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::{Random, lengths, mix};
+use aurora_suite::{Body, Random, check, lengths, mix};
 use libtest_mimic::{Failed, Trial};
 use std::ops::Range;
 use std::time::Duration;

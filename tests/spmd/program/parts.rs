@@ -7,8 +7,7 @@ use aurora_core::{
     Accumulate, BatchedReads, Op, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone,
     ReleaseC, Result, SliceMut,
 };
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{check, mix};
 use std::ops::Range;
 
 /// The scope of a part.

@@ -3,7 +3,7 @@
 use super::{Program, Writers};
 use aurora_core::ops::Sum;
 use aurora_core::{Accumulate, Op, Result};
-use aurora_suite::random::mix;
+use aurora_suite::mix;
 
 impl Program<'_> {
     /// All ranks update the same elements, few or many, one by one or in slices, in any order or in that of the ranks;

@@ -6,7 +6,7 @@ mod replica;
 mod value;
 
 use aurora_core::{Error, ReadMostly, Result};
-use aurora_suite::body::Body;
+use aurora_suite::Body;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 

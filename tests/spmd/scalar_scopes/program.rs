@@ -3,8 +3,7 @@
 use super::until;
 use aurora_core::ops::{Max, Min, Sum};
 use aurora_core::{GScalar, Result, World};
-use aurora_suite::check;
-use aurora_suite::random::Random;
+use aurora_suite::{Random, check};
 use std::time::Duration;
 
 const PROGRAMS: u64 = 10;

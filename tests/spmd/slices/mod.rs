@@ -7,7 +7,7 @@ mod own;
 mod stream;
 mod together;
 
-use aurora_suite::body::Body;
+use aurora_suite::Body;
 use std::ops::Range;
 
 pub fn bodies() -> Vec<Body> {

@@ -1,8 +1,7 @@
 //! A part while the whole is still arriving: a streamed load continues after its guard has been dropped.
 
 use aurora_core::{GVector, Result, World};
-use aurora_suite::check;
-use aurora_suite::random::{Random, mix};
+use aurora_suite::{Random, check, mix};
 use std::ops::Range;
 use std::time::Duration;
 

@@ -5,9 +5,7 @@ use aurora_apps::report::Measured;
 use aurora_apps::sparse_mm::{self, SparseMm};
 use aurora_core::ops::Sum;
 use aurora_core::{Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 use aurora_super::{Blocks, Dense, Policy, SuperProgram, Update};
 
 pub fn bodies() -> Vec<Body> {

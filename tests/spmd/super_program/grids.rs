@@ -2,8 +2,7 @@
 
 use super::{both, both_give};
 use aurora_core::{Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use aurora_super::{SuperProgram, Val};
 
 pub fn bodies() -> Vec<Body> {

@@ -3,8 +3,7 @@
 use super::{both, both_give};
 use aurora_core::ops::{Max, Sum};
 use aurora_core::{GVector, Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use aurora_super::{Policy, Super, SuperProgram};
 
 pub fn bodies() -> Vec<Body> {

@@ -7,8 +7,7 @@ mod policies;
 mod values;
 
 use aurora_core::{Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use aurora_super::{Policy, Super, SuperProgram};
 use std::fmt::Debug;
 

@@ -3,8 +3,7 @@
 use super::both_by;
 use aurora_core::ops::Sum;
 use aurora_core::{Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
+use aurora_suite::{Body, check};
 use aurora_super::policy::Version;
 use aurora_super::{Dense, Policy, Super, SuperProgram, Update, Val};
 use std::sync::atomic::{AtomicU32, Ordering};

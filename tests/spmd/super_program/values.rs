@@ -2,9 +2,7 @@
 
 use super::{both, both_give};
 use aurora_core::{Result, World};
-use aurora_suite::body::Body;
-use aurora_suite::check;
-use aurora_suite::random::mix;
+use aurora_suite::{Body, check, mix};
 use aurora_super::{Csr, Val};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};

@@ -1,13 +1,12 @@
 //! The protocol of partial copies in the node's shared memory: each owner of the node folds its part of every copy
 //! into its block, at the end of the scope.
 
-use crate::Error;
 use crate::object::Cx;
 use crate::scope::{Opening, Outcome};
-use crate::stats::Kind;
 use crate::vector::core::VectorCore;
 use crate::vector::message::Written;
 use crate::vector::protocol::{Numbered, Piece, Protocol};
+use crate::{Error, Kind};
 use aurora_net::Rank;
 
 /// Its batches have no bytes. The operation is that of the scope.

@@ -8,9 +8,8 @@
 
 use super::sparse::Sparse;
 use crate::behaviour::marks::Marks;
-use crate::element::Element;
-use crate::error::Result;
 use crate::memory::{Array, SharedCopy, Shortage};
+use crate::{Element, Result};
 use std::ops::Range;
 
 pub(super) struct Partial<T> {

@@ -1,6 +1,6 @@
 //! Values of the few elements that are touched: a hash table with open addressing.
 
-use crate::element::Element;
+use crate::Element;
 use crate::memory::{Shortage, filled};
 use std::ops::Range;
 

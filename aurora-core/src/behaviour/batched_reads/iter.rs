@@ -1,9 +1,7 @@
 //! Indices in, values out, as iterators.
 
 use super::queue::BatchedQueue;
-use crate::Error;
-use crate::element::Element;
-use crate::error::Result;
+use crate::{Element, Error, Result};
 use std::iter::{FusedIterator, Repeat, Zip, repeat};
 
 /// The elements at the indices of another iterator, each with a key: [`BatchedReads::pairs`](crate::BatchedReads).

@@ -1,19 +1,15 @@
 //! The elements wanted of one owner, in order: not requested yet, in batches under way, and received.
 
-use crate::Site;
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::memory::Prefetch;
 use crate::race::AccessKind;
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::message::Request;
 use crate::vector::places::{Places, PlacesBuilder};
 use crate::window::Window;
+use crate::{Element, GVector, Kind, Result, Site};
 use aurora_net::Rank;
 use std::collections::VecDeque;
 use std::mem;

@@ -11,13 +11,10 @@ pub use iter::{BatchedIter, BatchedPairs};
 pub use queue::BatchedQueue;
 
 use super::{BatchedReads, Behaviour, Scope, kind};
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
-use crate::stats::Kind;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Element, Error, Kind, Result, Site};
 use std::marker::PhantomData;
 
 /// Has no state: each queue has its own.

@@ -3,12 +3,9 @@
 use super::Batched;
 use super::lane::{Lane, Reader, UNDER_WAY, most_asked, most_read};
 use crate::behaviour::Behaviour;
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
-use crate::vector::GVector;
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Element, Error, GVector, Result, Site};
 use aurora_net::Rank;
 use std::collections::VecDeque;
 use std::ops::Range;

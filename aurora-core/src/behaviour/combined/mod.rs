@@ -1,17 +1,15 @@
 //! `ReadCache` and `ReleaseC` in one (paper, Table 2): a copy of the whole vector, whose written elements are sent.
 
-use crate::Site;
 use crate::behaviour::buffers::Buffered;
 use crate::behaviour::elements::{ShowsElements, shows_window};
 use crate::behaviour::marks::Marks;
 use crate::behaviour::read_cache::Cached;
 use crate::behaviour::release::{PutOnly, Together};
 use crate::behaviour::{Behaviour, ReadCacheReleaseC, Scope, kind};
-use crate::element::Element;
-use crate::error::Result;
 use crate::memory::Array;
 use crate::vector::{GVector, GlobalWrite};
 use crate::window::Window;
+use crate::{Element, Result, Site};
 use std::ops::{IndexMut, Range};
 
 /// The loaded elements and, from the first write on, a copy of them.

@@ -9,19 +9,15 @@ mod show;
 pub use geometry::{Boundary, Halo};
 
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, Taken, kind};
-use crate::Site;
 use crate::behaviour::halo::edges::{Edges, Exchange};
 use crate::behaviour::owner::Part;
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::memory::{Array, typed};
 use crate::scope::{Opening, Rule, Served};
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::asking::GATE;
 use crate::vector::protocol::Numbered;
 use crate::window::Window;
+use crate::{Element, GVector, Kind, Result, Site};
 use aurora_net::LetterCount;
 use std::sync::Arc;
 

@@ -3,10 +3,8 @@
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
 use super::show::Place;
-use crate::Site;
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
-use crate::element::Element;
-use crate::error::Result;
+use crate::{Element, Result, Site};
 use std::ops::Range;
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {

@@ -2,13 +2,11 @@
 
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
-use crate::Site;
 use crate::behaviour::elements::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::owner::{HasOwnPart, OwnerMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
-use crate::element::Element;
-use crate::error::Result;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
+use crate::{Element, Result, Site};
 use std::ops::{Index, IndexMut, Range};
 
 #[derive(Clone, Copy)]

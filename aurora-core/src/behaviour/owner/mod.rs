@@ -4,17 +4,14 @@ mod show;
 
 use super::elements::{ShowsElements, ShowsElementsMut};
 use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, Taken, kind};
-use crate::Site;
-use crate::element::Element;
-use crate::error::Result;
 use crate::memory::{Array, View, typed};
 use crate::object::Cx;
 use crate::scope::ScopeWait;
-use crate::vector::GVector;
 use crate::vector::asking::GATE;
 use crate::vector::check::Held;
 use crate::vector::core::VectorCore;
 use crate::window::{Window, common};
+use crate::{Element, GVector, Result, Site};
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;

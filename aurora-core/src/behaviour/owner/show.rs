@@ -1,11 +1,9 @@
 //! The elements that an `OwnerComputes` shows: by global index, by row, and as a slice.
 
 use super::{HasOwnPart, ShowsOwnPart};
-use crate::Site;
 use crate::behaviour::{OwnerComputesMut, Scope};
-use crate::element::Element;
-use crate::error::Result;
 use crate::vector::{GlobalRead, GlobalWrite};
+use crate::{Element, Result, Site};
 use std::ops::{Index, IndexMut, Range};
 
 /// The kind of an access to an element or row that this rank does not own. The panic's advice depends on it.

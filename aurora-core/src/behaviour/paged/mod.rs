@@ -20,17 +20,13 @@ use self::view::{View, differ};
 use super::release::end::end_release;
 use super::{Behaviour, Paged, PagedMut, Scope, kind};
 use crate::collective::{In, Proposal};
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{Shown, fresh};
 use crate::scope::{self, Entered, Opening, Rule, Served};
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::protocol::Numbered;
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Element, Error, GVector, Kind, Result, Site};
 use std::cell::RefCell;
 
 const NAME: &str = "Paged";

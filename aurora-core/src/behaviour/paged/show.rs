@@ -3,16 +3,13 @@
 use super::Pages;
 use super::protocol::Paging;
 use super::view::Wanted;
-use crate::Site;
 use crate::behaviour::{PagedMut, Scope};
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::memory::Shown;
-use crate::stats::Kind;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
+use crate::{Element, Kind, Result, Site};
 use std::ops::{Index, IndexMut, Range};
 
 /// The approximate bytes of pages in one request to an owner, which copies them in one go.

@@ -4,11 +4,9 @@
 //! messages: its methods name absent pages and changed elements, and take over pages and pushes that have arrived.
 
 use super::map::PageMap;
-use crate::Site;
-use crate::element::Element;
-use crate::error::Result;
 use crate::memory::{Arriving, Fresh, Meter, Metered, Part, Shortage, Storage};
 use crate::vector::batch::{Batch, batch_of_runs};
+use crate::{Element, Result, Site};
 use aurora_net::Rank;
 use std::collections::HashMap;
 use std::ops::Range;

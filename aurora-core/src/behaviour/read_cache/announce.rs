@@ -3,12 +3,12 @@
 use super::arrival::{Announced, Loading};
 use super::memory::A_CACHE;
 use super::protocol::{Load, LoadLoan, LoadMessage};
+use crate::Kind;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::memory::{BarrierRound, Sharing};
 use crate::object::Cx;
 use crate::scope::Opening;
-use crate::stats::Kind;
 use crate::vector::core::VectorCore;
 use crate::window::Window;
 use aurora_net::Payload;

@@ -9,11 +9,10 @@ use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::Shortage;
 use crate::object::{Cx, Loan, Place};
-use crate::stats::Kind;
 use crate::vector::batch::Batch;
 use crate::vector::core::VectorCore;
 use crate::window::{Window, common};
-use crate::{Error, Site};
+use crate::{Error, Kind, Site};
 use aurora_net::{Payload, Rank, Received};
 
 /// The result of a step with a block that this rank may receive for its node.

@@ -13,11 +13,10 @@ use crate::kernel::message::malformed;
 use crate::memory::{Part, Reading};
 use crate::object::{Cx, Loan, Place};
 use crate::scope::Opening;
-use crate::stats::Kind;
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::core::VectorCore;
 use crate::window::{Window, common};
-use crate::{Error, Site};
+use crate::{Error, Kind, Site};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 

@@ -15,18 +15,14 @@ pub use blocks::{Blocks, Streamed};
 use self::protocol::Load;
 use super::elements::{ShowsElements, shows_window};
 use super::{Behaviour, ReadCache, Scope, kind};
-use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
-use crate::element::Element;
-use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading, Storage};
 use crate::scope::{Opening, Rule, ScopeWait, Served};
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::protocol::{Numbered, Protocol};
 use crate::window::Window;
+use crate::{Element, GVector, Kind, Result, Site};
 use aurora_net::BarrierState;
 
 /// The next step of a rank that enters a load.

@@ -3,16 +3,15 @@
 use super::arrival::{Announced, Arrivals};
 use super::cache::Cache;
 use super::stream::Stream;
-use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::memory::BarrierRound;
 use crate::object::{Cx, Holds, How, Loan, Loans, Malformed, Obstacle, Place};
 use crate::scope::{Opening, ScopeWait};
-use crate::stats::Kind;
 use crate::vector::core::VectorCore;
 use crate::vector::protocol::{Delivered, Numbered, Protocol};
 use crate::window::Window;
+use crate::{Kind, ObjectName};
 use aurora_net::{Payload, Rank, Received};
 use serde::{Deserialize, Serialize};
 

@@ -2,23 +2,19 @@
 
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseAlone, Scope, kind};
-use crate::element::Element;
-use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::Cx;
 use crate::operation::short;
 use crate::ops::{self, Op, OpId};
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::asking::GATE;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::{self, Noted, Stamp};
 use crate::vector::core::VectorCore;
 use crate::vector::message::{Asked, Request};
 use crate::window::Window;
-use crate::{Error, Site};
+use crate::{Element, Error, GVector, Kind, Result, Site};
 use aurora_net::Rank;
 use std::marker::PhantomData;
 

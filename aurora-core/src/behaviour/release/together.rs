@@ -1,19 +1,15 @@
 //! `ReleaseC` of all ranks together: an owner applies a batch once earlier scopes of that part are completed.
 
 use super::end::end_release;
-use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, kind};
-use crate::element::Element;
-use crate::error::Result;
 use crate::ops::{self, Op, OpId};
 use crate::scope::{Entered, Opening, Rule};
-use crate::stats::Kind;
-use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::machine::VectorWork;
 use crate::vector::message::Written;
 use crate::window::Window;
+use crate::{Element, GVector, Kind, Result, Site};
 use aurora_net::Rank;
 use std::marker::PhantomData;
 

@@ -2,16 +2,13 @@
 
 mod inside;
 
-use crate::Error;
-use crate::Site;
-use crate::error::ObjectName;
 use crate::ids::CallId;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::to_object;
 use crate::kernel::{Core, Reason};
 use crate::object::{Call, Frame, Loan, Malformed};
-use crate::stats::Kind;
 use crate::window::Window;
+use crate::{Error, Kind, ObjectName, Site};
 use aurora_net::{Buffer, Doorbell, Outbox, Payload, Rank, Source};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,8 +1,8 @@
 //! The ranks that a rank really waits for, the search for a circle of waits, and the error for a circle. Pure.
 
 use super::state::{GuardState, Held, RankState, WaitState};
+use crate::Error;
 use crate::collective::mismatch;
-use crate::error::Error;
 use crate::ids::ObjectId;
 use aurora_net::Rank;
 use std::collections::{BTreeMap, BTreeSet};

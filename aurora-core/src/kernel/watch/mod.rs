@@ -19,12 +19,9 @@ pub(crate) use state::{GuardState, RankState, WaitState};
 
 use self::circle::{Step, circle, left_behind, verdict};
 use self::state::on;
-use crate::Error;
-use crate::Site;
-use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::object::{Until, Wait};
-use crate::stats::Kind;
+use crate::{Claim, Error, Kind, Site};
 use aurora_net::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

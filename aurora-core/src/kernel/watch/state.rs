@@ -1,10 +1,9 @@
 //! The state of a rank, as it is sent to the watch of another rank.
 
 use super::relay::Relay;
-use crate::Site;
-use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::polling::Idle;
+use crate::{Claim, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,7 +30,7 @@ use super::latched::{Latched, acquire};
 use super::permit::{OWN, Permit, READ, SCOPES, WRITE};
 use super::shared::Sharing;
 use super::{Prefetch, Storage, typed};
-use crate::element::Element;
+use crate::Element;
 use crate::ids::Epoch;
 use crate::polls::Level;
 use std::cell::Cell;

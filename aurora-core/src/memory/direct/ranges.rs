@@ -5,7 +5,7 @@
 
 use super::super::words;
 use super::{Direct, READ, WRITE};
-use crate::element::Element;
+use crate::Element;
 use crate::memory::cells;
 use crate::memory::latch::Intent;
 use std::ptr::NonNull;

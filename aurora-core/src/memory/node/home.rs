@@ -8,7 +8,7 @@
 //! A guard that shows a range stops only writes to that range. A block with lent parts moves part by part.
 
 use super::cache::{NodeCache, Slot};
-use crate::element::Element;
+use crate::Element;
 use crate::ids::Epoch;
 use crate::memory::{Array, LatchMode, Part, Parts, Piece, Reading, SharedCopy, Sharing, Storage};
 use aurora_net::Rank;

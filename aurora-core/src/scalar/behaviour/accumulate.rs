@@ -1,12 +1,11 @@
 //! `Accumulate` of a scalar: every rank updates a partial value of its own; one merge at home.
 
 use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
-use crate::Site;
 use crate::encoding::{ScalarValue, encode};
-use crate::error::Result;
 use crate::ops::{self, Op};
 use crate::scalar::GScalar;
 use crate::scalar::protocol::{ACCUMULATE, Protocol};
+use crate::{Result, Site};
 use std::marker::PhantomData;
 
 /// Holds the partial value of this rank.

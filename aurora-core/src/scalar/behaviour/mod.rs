@@ -12,15 +12,14 @@ pub use read_cache::Shown;
 pub use read_mostly::Mostly;
 pub use release::Last;
 
-use crate::Site;
 use crate::behaviour::{PutOnly, sealed};
 use crate::encoding::{ScalarValue, decode, encode};
-use crate::error::Result;
 use crate::object::GuardId;
 use crate::ops::Op;
 use crate::scalar::{GScalar, ScalarFn};
 use crate::scope::{Entered, ScopeWait};
 use crate::window::Window;
+use crate::{Result, Site};
 use std::marker::PhantomData;
 
 /// A scope that shows the value: [`GScalar::read_cache`].

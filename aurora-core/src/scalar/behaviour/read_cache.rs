@@ -1,12 +1,11 @@
 //! `ReadCache` of a scalar: its value on every rank, by reference.
 
 use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
-use crate::Site;
 use crate::encoding::ScalarValue;
-use crate::error::Result;
 use crate::scalar::GScalar;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::protocol::{Protocol, READ_CACHE};
+use crate::{Result, Site};
 use std::ops::Deref;
 
 /// Holds the value.

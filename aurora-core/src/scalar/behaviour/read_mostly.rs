@@ -1,9 +1,7 @@
 //! `ReadMostly`: a replica on every rank that follows the value, read without a message; writes go through the home.
 
 use super::{ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
-use crate::digest;
 use crate::encoding::{self, ScalarValue, decode, encode};
-use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::ops::{self, Max, Min, Op, OpId, Sum};
 use crate::polls::Level;
@@ -12,7 +10,7 @@ use crate::scalar::message::ScalarRequest;
 use crate::scalar::protocol::{Protocol, READ_MOSTLY};
 use crate::scalar::{Atomic, GScalar, NumberedReply, Offered, Replica, plain};
 use crate::scope::{Entered, Opening};
-use crate::{Error, Site};
+use crate::{Error, Result, Site, digest};
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -1,11 +1,10 @@
 //! `ReleaseC` of a scalar: the last value that each rank sets travels at the end.
 
 use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
-use crate::Site;
 use crate::encoding::{ScalarValue, encode};
-use crate::error::Result;
 use crate::scalar::GScalar;
 use crate::scalar::protocol::{Protocol, RELEASE};
+use crate::{Result, Site};
 use std::marker::PhantomData;
 
 /// Holds the last value that was set, encoded.

@@ -1,11 +1,10 @@
 //! Filling a batch, in the memory in which it will be read.
 
 use super::HEAD;
-use crate::Site;
-use crate::element::Element;
 use crate::race::{Moment, Time};
 use crate::vector::check::Lines;
 use crate::vector::places::{Places, write_place};
+use crate::{Element, Site};
 use aurora_net::Buffer;
 use std::marker::PhantomData;
 

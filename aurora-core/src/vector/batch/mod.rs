@@ -11,7 +11,7 @@ mod builder;
 pub use builder::BatchBuilder;
 
 use super::places::{Place, Places, visit};
-use crate::element::Element;
+use crate::Element;
 use crate::memory::Elements;
 use crate::window::common;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! A block in its place in the node's shared memory, and its [`LatchMode`], which admits accesses of other ranks.
 
 use super::Block;
-use crate::element::Element;
+use crate::Element;
 use crate::ids::Epoch;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{LatchMode, Parts, Storage};

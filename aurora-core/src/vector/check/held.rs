@@ -1,15 +1,12 @@
 //! Slices of a rank's own part that its program holds, in checking mode.
 
 use super::Stamp;
-use crate::Site;
-use crate::element::Element;
 use crate::ids::Epoch;
-use crate::memory;
 use crate::object::Cx;
 use crate::race::{AccessKind, Scope};
-use crate::vector::GVector;
 use crate::vector::core::VectorCore;
 use crate::window::Window;
+use crate::{Element, GVector, Site, memory};
 use aurora_net::Rank;
 use std::ops::Range;
 

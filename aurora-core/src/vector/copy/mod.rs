@@ -4,11 +4,7 @@ mod piece;
 mod reading;
 mod writing;
 
-use crate::element::Element;
-use crate::error::Result;
-use crate::memory;
-use crate::vector::GVector;
-use crate::{Error, Site};
+use crate::{Element, Error, GVector, Result, Site, memory};
 use std::ops::{Bound, Range, RangeBounds};
 
 /// A range of a vector, as the source of a copy: [`GVector::range`].

@@ -1,10 +1,7 @@
 //! Copies cut at the borders between owners.
 
-use crate::Site;
-use crate::element::Element;
-use crate::error::Result;
-use crate::vector::GVector;
 use crate::window::Window;
+use crate::{Element, GVector, Result, Site};
 use aurora_net::Rank;
 
 /// The part of a copy that one owner serves: local memory, and its place in the owner's block.

@@ -2,17 +2,15 @@
 
 use super::piece::{Piece, begin};
 use super::{Transfer, VectorRange, check};
-use crate::element::Element;
-use crate::error::Result;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::link::Asked;
 use crate::memory::with_lent_mut;
 use crate::race::AccessKind;
-use crate::stats::Kind;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
 use crate::window::Window;
+use crate::{Element, Kind, Result};
 use aurora_net::{Payload, Token};
 
 impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {

@@ -2,8 +2,6 @@
 
 use super::piece::{Piece, begin};
 use super::{Transfer, VectorRangeMut, check};
-use crate::element::Element;
-use crate::error::Result;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::Reason;
@@ -11,10 +9,10 @@ use crate::kernel::asking::When;
 use crate::kernel::watch::Blocked;
 use crate::memory::with_lent;
 use crate::race::AccessKind;
-use crate::stats::Kind;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
 use crate::window::Window;
+use crate::{Element, Kind, Result};
 use aurora_net::{Outbox, Payload, Token};
 use std::ops::Range;
 
