@@ -1,20 +1,13 @@
 //! Errors of an Accumulate: ranks that disagree, panics, forgotten guards, ranks that never open it.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{Quiet, caught, every_route, on_every_route};
 use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use std::mem::forget;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 
 /// The rank that makes the error.
 const CULPRIT: usize = 1;
-
-/// A panic payload without a message.
-struct Quiet;
-
-fn caught(scope: impl FnOnce()) {
-    assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
-}
 
 #[test]
 fn other_scopes_operations_and_orders() {
@@ -190,41 +183,33 @@ fn a_rank_that_has_left_and_was_to_come_first() {
 
 #[test]
 fn a_barrier_inside_of_the_scope_that_comes_first() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, LONG)?;
-            let mut first = v.accumulate_in_order(Sum)?;
-            if world.is_root() {
-                world.barrier()?;
-            }
-            first.update_slice(0, &vec![1; LONG])?;
-            drop(first);
-            world.barrier()
-        });
-        outcomes.all_say(&["rank 0 has not closed the Accumulate"]).all_cite(&["let mut first"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, LONG)?;
+        let mut first = v.accumulate_in_order(Sum)?;
+        if world.is_root() {
+            world.barrier()?;
+        }
+        first.update_slice(0, &vec![1; LONG])?;
+        drop(first);
+        world.barrier()
     });
+    outcomes.all_say(&["rank 0 has not closed the Accumulate"]).all_cite(&["let mut first"]);
 }
 
 #[test]
 fn a_circle_through_the_room_for_own_writes() {
-    on_every_route([2], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, LONG)?;
-            let own = v.local_range();
-            let mut first = v.accumulate_in_order(Plus)?;
-            if world.is_root() {
-                world.barrier()?; // inside the scope
-            }
-            first.update_slice(own.start, &vec![1; own.len()])?;
-            drop(first);
-            world.barrier()
-        });
-        outcomes
-            .all_say(&[
-                "ranks disagree",
-                "rank 1 waits in an Accumulate for room to write to",
-                "rank 0 is in a barrier",
-            ])
-            .all_cite(&["world.barrier()?; // inside the scope"]);
+    let outcomes = every_route([2]).run(|world| {
+        let mut v = GVector::<u64>::new(world, LONG)?;
+        let own = v.local_range();
+        let mut first = v.accumulate_in_order(Plus)?;
+        if world.is_root() {
+            world.barrier()?; // inside the scope
+        }
+        first.update_slice(own.start, &vec![1; own.len()])?;
+        drop(first);
+        world.barrier()
     });
+    outcomes
+        .all_say(&["ranks disagree", "rank 1 waits in an Accumulate for room to write to", "rank 0 is in a barrier"])
+        .all_cite(&["world.barrier()?; // inside the scope"]);
 }

@@ -1,6 +1,6 @@
 //! Invalid arguments. The rank that passes one gets the error before anything is sent.
 
-use crate::provoke::{cited, on_every_route};
+use crate::provoke::{cited, every_route, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
@@ -51,24 +51,22 @@ fn an_index_outside() {
 
 #[test]
 fn an_index_outside_in_collective_scopes() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let mut scope = v.release_c_with(Sum)?;
-            let put = scope.put(10, 1);
-            let update = scope.update(usize::MAX, 1);
-            scope.finish()?;
-            let cache = v.read_cache()?;
-            let at = cache.at(10);
-            drop(cache);
-            assert_eq!(v.at(9)?, 0);
-            for outcome in [put, update, at.map(drop)] {
-                assert!(matches!(outcome, Err(Error::IndexOutside { len: 10, .. })), "{outcome:?}");
-            }
-            v.at(11).map(drop)
-        });
-        outcomes.all_say(&["index 11 is outside"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let mut scope = v.release_c_with(Sum)?;
+        let put = scope.put(10, 1);
+        let update = scope.update(usize::MAX, 1);
+        scope.finish()?;
+        let cache = v.read_cache()?;
+        let at = cache.at(10);
+        drop(cache);
+        assert_eq!(v.at(9)?, 0);
+        for outcome in [put, update, at.map(drop)] {
+            assert!(matches!(outcome, Err(Error::IndexOutside { len: 10, .. })), "{outcome:?}");
+        }
+        v.at(11).map(drop)
     });
+    outcomes.all_say(&["index 11 is outside"]);
 }
 
 #[test]
@@ -125,58 +123,50 @@ fn a_range_outside() {
 
 #[test]
 fn lengths_that_differ() {
-    on_every_route([1, 2, 4], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let w = GVector::<i32>::new(world, 20)?;
-            let between = distmemcpy(v.range_mut(..), w.range(3..16));
-            let words = "a copy of 13 elements into 10 elements";
-            assert!(between.unwrap_err().to_string().contains(words));
-            let into = distmemcpy(v.range_mut(2..8), &[0; 5][..]);
-            assert!(into.unwrap_err().to_string().contains("a copy of 5 elements into 6 elements"));
-            distmemcpy(&mut [0; 4][..], v.range(2..8))
-        });
-        outcomes
-            .all_say(&["a copy of 6 elements into 4 elements", "must have the same length"])
-            .all_cite(&["v.range(2..8)"]);
+    let outcomes = every_route([1, 2, 4]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let w = GVector::<i32>::new(world, 20)?;
+        let between = distmemcpy(v.range_mut(..), w.range(3..16));
+        let words = "a copy of 13 elements into 10 elements";
+        assert!(between.unwrap_err().to_string().contains(words));
+        let into = distmemcpy(v.range_mut(2..8), &[0; 5][..]);
+        assert!(into.unwrap_err().to_string().contains("a copy of 5 elements into 6 elements"));
+        distmemcpy(&mut [0; 4][..], v.range(2..8))
     });
+    outcomes
+        .all_say(&["a copy of 6 elements into 4 elements", "must have the same length"])
+        .all_cite(&["v.range(2..8)"]);
 }
 
 #[test]
 fn one_wrong_pair_of_many_leaves_all_as_it_was() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
-            let (mut a, mut b) = ([-1; 5], [-1; 3]);
-            let pairs = [(&mut a[..], v.range(0..5)), (&mut b[..], v.range(5..10))];
-            let outcome = distmemcpy_many(pairs);
-            assert_eq!((a, b), ([-1; 5], [-1; 3]));
-            outcome
-        });
-        outcomes.all_say(&["a copy of 5 elements into 3 elements"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
+        let (mut a, mut b) = ([-1; 5], [-1; 3]);
+        let pairs = [(&mut a[..], v.range(0..5)), (&mut b[..], v.range(5..10))];
+        let outcome = distmemcpy_many(pairs);
+        assert_eq!((a, b), ([-1; 5], [-1; 3]));
+        outcome
     });
+    outcomes.all_say(&["a copy of 5 elements into 3 elements"]);
 }
 
 #[test]
 fn an_index_that_a_behaviour_does_not_show() {
-    on_every_route([2, 4], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let other = (world.rank().index() + 1) % world.size();
-            let index = v.range_of(other).start;
-            let range = v.local_range();
-            let mut own = v.owner_computes_mut()?;
-            let write = own.put(index, 1).unwrap_err().to_string();
-            let seen = own.at(index);
-            let words = format!("index {index} is outside {}..{}, the part of", range.start, range.end);
-            assert!(write.contains(&words), "{write}");
-            assert!(seen.as_ref().unwrap_err().to_string().contains(&words));
-            seen.map(drop)
-        });
-        outcomes
-            .all_say(&["that OwnerComputes shows here", "GVector<i32> of 10 elements"])
-            .all_cite(&["own.at(index)"]);
+    let outcomes = every_route([2, 4]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let other = (world.rank().index() + 1) % world.size();
+        let index = v.range_of(other).start;
+        let range = v.local_range();
+        let mut own = v.owner_computes_mut()?;
+        let write = own.put(index, 1).unwrap_err().to_string();
+        let seen = own.at(index);
+        let words = format!("index {index} is outside {}..{}, the part of", range.start, range.end);
+        assert!(write.contains(&words), "{write}");
+        assert!(seen.as_ref().unwrap_err().to_string().contains(&words));
+        seen.map(drop)
     });
+    outcomes.all_say(&["that OwnerComputes shows here", "GVector<i32> of 10 elements"]).all_cite(&["own.at(index)"]);
 }
 
 #[test]
@@ -213,17 +203,15 @@ impl Op<Point> for Longest {
 
 #[test]
 fn an_operation_that_owners_do_not_know() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<Point>::new(world, 10)?;
-            let unknown = v.release_alone_with(Longest).map(drop);
-            // The owners know the operation after all ranks have opened a scope with it.
-            v.release_c_with(Longest)?.finish()?;
-            v.release_alone_with(Longest)?.update(9, Point([1.0; 2]))?;
-            unknown
-        });
-        outcomes
-            .all_say(&["does not know operation", "Longest", "GVector<Point> of 10 elements"])
-            .all_cite(&["let unknown"]);
+    let outcomes = every_route([1, 2, 3]).run(|world| {
+        let mut v = GVector::<Point>::new(world, 10)?;
+        let unknown = v.release_alone_with(Longest).map(drop);
+        // The owners know the operation after all ranks have opened a scope with it.
+        v.release_c_with(Longest)?.finish()?;
+        v.release_alone_with(Longest)?.update(9, Point([1.0; 2]))?;
+        unknown
     });
+    outcomes
+        .all_say(&["does not know operation", "Longest", "GVector<Point> of 10 elements"])
+        .all_cite(&["let unknown"]);
 }

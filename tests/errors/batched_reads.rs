@@ -1,25 +1,21 @@
 //! Reads that are under way when something fails.
 
-use crate::provoke::{Order, on_every_route};
+use crate::provoke::{Order, Quiet, caught, every_route, on_every_route};
 use aurora_core::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-
-/// A panic payload without a message.
-struct Quiet;
+use std::panic::panic_any;
 
 /// The rank that panics.
 const CULPRIT: usize = 1;
 
 /// Panics while its block is lent, after another rank has begun to read.
 fn break_off(v: &mut GVector<u64>, order: &Order) {
-    let broken_off = catch_unwind(AssertUnwindSafe(|| {
+    caught(|| {
         let mut own = v.owner_computes_mut().unwrap();
         own.local_mut()[0] = 666;
         order.advance();
         order.wait_for(2);
         panic_any(Quiet)
-    }));
-    assert!(broken_off.is_err());
+    });
 }
 
 #[test]
@@ -81,44 +77,39 @@ fn every_way_of_reading_hears_of_a_panic() {
 
 #[test]
 fn a_panic_inside_is_told_to_all() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let v = GVector::<u64>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                let broken_off = catch_unwind(AssertUnwindSafe(|| {
-                    let gather = v.batched_reads().unwrap();
-                    let mut values = gather.iter(0..10);
-                    assert!(values.next().is_some());
-                    panic_any(Quiet)
-                }));
-                assert!(broken_off.is_err());
-            }
-            world.barrier()?;
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["is poisoned", "rank 1 panicked inside the BatchedReads that it opened at"]);
-        outcomes.all_cite(&["let gather = v.batched_reads()"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let v = GVector::<u64>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            caught(|| {
+                let gather = v.batched_reads().unwrap();
+                let mut values = gather.iter(0..10);
+                assert!(values.next().is_some());
+                panic_any(Quiet)
+            });
+        }
+        world.barrier()?;
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["is poisoned", "rank 1 panicked inside the BatchedReads that it opened at"]);
+    outcomes.all_cite(&["let gather = v.batched_reads()"]);
 }
 
 #[test]
 fn one_that_is_forgotten_is_found_at_the_next_write() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                std::mem::forget(v.batched_reads()?);
-                // The forgotten guard does not prevent reads.
-                assert_eq!(v.at_many(&[0, 9])?, [0, 0]);
-                let found = v.put(0, 1);
-                assert!(matches!(found, Err(Error::Leaked { .. })), "{found:?}");
-            }
-            world.barrier()?;
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["rank 1 has not closed the BatchedReads of the GVector<u64> of 10 elements"]);
-        outcomes.all_cite(&["forget(v.batched_reads()?)"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            std::mem::forget(v.batched_reads()?);
+            // The forgotten guard does not prevent reads.
+            assert_eq!(v.at_many(&[0, 9])?, [0, 0]);
+            let found = v.put(0, 1);
+            assert!(matches!(found, Err(Error::Leaked { .. })), "{found:?}");
+        }
+        world.barrier()?;
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["rank 1 has not closed the BatchedReads of the GVector<u64> of 10 elements"]);
+    outcomes.all_cite(&["forget(v.batched_reads()?)"]);
 }
 
 #[test]
@@ -153,17 +144,15 @@ fn a_job_that_fails_ends_it() {
 /// Two ranks read from each other the blocks that both hold in guards.
 #[test]
 fn a_circle_is_told_with_the_line_of_the_guard() {
-    on_every_route([2], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 10)?;
-            let mut w = GVector::<u64>::new(world, 10)?;
-            let (mine, theirs) = if world.is_root() { (&mut v, &w) } else { (&mut w, &v) };
-            let mut own = mine.owner_computes_mut()?;
-            own.local_mut()[0] = 1;
-            world.barrier()?;
-            let gather = theirs.batched_reads()?;
-            gather.iter([0, 9]).try_for_each(|value| value.map(drop))
-        });
-        outcomes.all_say(&["`BatchedReads`"]);
+    let outcomes = every_route([2]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 10)?;
+        let mut w = GVector::<u64>::new(world, 10)?;
+        let (mine, theirs) = if world.is_root() { (&mut v, &w) } else { (&mut w, &v) };
+        let mut own = mine.owner_computes_mut()?;
+        own.local_mut()[0] = 1;
+        world.barrier()?;
+        let gather = theirs.batched_reads()?;
+        gather.iter([0, 9]).try_for_each(|value| value.map(drop))
     });
+    outcomes.all_say(&["`BatchedReads`"]);
 }

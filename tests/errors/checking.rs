@@ -1,6 +1,6 @@
 //! Checking mode: two ranks write the same element in the same scope.
 
-use crate::provoke::{Job, Outcomes, on_every_route};
+use crate::provoke::{Job, Outcomes, every_route, on_every_route};
 use aurora_core::Raced;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
@@ -139,81 +139,72 @@ fn scopes_of_two_parts_at_once() {
 #[test]
 fn one_among_many_batches() {
     const LEN: usize = 100_000;
-    on_every_route([2], |job| {
-        let outcomes = job.checking().run(|world| {
-            let (me, size) = (world.rank().index(), world.size());
-            let mut v = GVector::<u64>::new(world, LEN)?;
-            let mut scope = v.release_c()?;
-            let written = (0..LEN).filter(|i| i % size == me).try_for_each(|i| {
-                if i == 77_776 {
-                    scope.put(77_777, 2)?; // not its own
-                }
-                scope.put(i, 1) // each its own
-            });
-            let outcome = written.and(scope.finish());
-            world.barrier()?;
-            outcome?;
-            v.at(0).map(drop)
+    let outcomes = every_route([2]).with(Job::checking).run(|world| {
+        let (me, size) = (world.rank().index(), world.size());
+        let mut v = GVector::<u64>::new(world, LEN)?;
+        let mut scope = v.release_c()?;
+        let written = (0..LEN).filter(|i| i % size == me).try_for_each(|i| {
+            if i == 77_776 {
+                scope.put(77_777, 2)?; // not its own
+            }
+            scope.put(i, 1) // each its own
         });
-        outcomes.all_say(&["a race on element 77777 of"]).all_cite(&["each its own", "not its own"]);
+        let outcome = written.and(scope.finish());
+        world.barrier()?;
+        outcome?;
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["a race on element 77777 of"]).all_cite(&["each its own", "not its own"]);
 }
 
 #[test]
 fn in_blocks_of_any_length() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.checking().run(|world| {
-            let mut lengths = vec![0; world.size()];
-            (lengths[0], lengths[world.size() - 1]) = (2, 10);
-            let mut v = GVector::<u64>::new(world, Partition::lengths(&lengths))?;
-            let mut scope = v.release_c()?;
-            let written = (world.rank().index()..12).step_by(world.size()).try_for_each(|i| scope.put(i, 1));
-            written.and(scope.finish())?;
-            let mut scope = v.release_c()?;
-            match world.rank().index() {
-                0 => scope.put(7, 1)?, // the lower rank's
-                1 => scope.put(7, 2)?, // the other's
-                _ => {}
-            }
-            let outcome = scope.finish();
-            world.barrier()?;
-            outcome?;
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["a race on element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
-            "v.release_c()",
-            "the lower rank's",
-            "the other's",
-        ]);
+    let outcomes = every_route([2, 3]).with(Job::checking).run(|world| {
+        let mut lengths = vec![0; world.size()];
+        (lengths[0], lengths[world.size() - 1]) = (2, 10);
+        let mut v = GVector::<u64>::new(world, Partition::lengths(&lengths))?;
+        let mut scope = v.release_c()?;
+        let written = (world.rank().index()..12).step_by(world.size()).try_for_each(|i| scope.put(i, 1));
+        written.and(scope.finish())?;
+        let mut scope = v.release_c()?;
+        match world.rank().index() {
+            0 => scope.put(7, 1)?, // the lower rank's
+            1 => scope.put(7, 2)?, // the other's
+            _ => {}
+        }
+        let outcome = scope.finish();
+        world.barrier()?;
+        outcome?;
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["a race on element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
+        "v.release_c()",
+        "the lower rank's",
+        "the other's",
+    ]);
 }
 
 #[test]
 fn a_scope_that_is_dropped_and_a_vector_that_is_not_used_again() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.checking().run_freely(|world| {
-            let mut v = GVector::<u64>::new(world, 12)?;
-            let mut scope = v.release_c()?;
-            scope.put(4, 1)?;
-            drop(scope);
-            Ok(())
-        });
-        let text = outcomes.run.expect_err("it is not silent").to_string();
-        assert!(text.contains("a race on element 4"), "{text}");
+    let outcomes = every_route([2, 3]).with(Job::checking).run_freely(|world| {
+        let mut v = GVector::<u64>::new(world, 12)?;
+        let mut scope = v.release_c()?;
+        scope.put(4, 1)?;
+        drop(scope);
+        Ok(())
     });
+    outcomes.run_says(&["a race on element 4"]);
 }
 
 #[test]
 fn without_it_one_of_them_wins() {
-    on_every_route([2], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 12)?;
-            let mut scope = v.release_c()?;
-            scope.put(4, 1 + world.rank().index() as u64)?;
-            scope.finish()?;
-            assert!([1, 2].contains(&v.at(4)?));
-            Ok(())
-        });
-        outcomes.run.expect("nobody has asked");
+    let outcomes = every_route([2]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 12)?;
+        let mut scope = v.release_c()?;
+        scope.put(4, 1 + world.rank().index() as u64)?;
+        scope.finish()?;
+        assert!([1, 2].contains(&v.at(4)?));
+        Ok(())
     });
+    outcomes.succeed("nobody has asked");
 }

@@ -1,7 +1,7 @@
 //! `AURORA_SCALAR=deny`: an access to a single element of another rank, without a behaviour, is an error that names a
 //! behaviour.
 
-use crate::provoke::{Order, cited, on_every_route};
+use crate::provoke::{Job, Order, cited, every_route, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
@@ -44,35 +44,33 @@ fn an_element_of_another_rank() {
 
 #[test]
 fn what_stays_allowed() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.denying().run(|world| {
-            let mut v = GVector::<u64>::from_fn(world, 12, |i| i as u64)?;
-            let own = v.local_range();
-            for i in own.clone() {
-                assert_eq!(v.at(i)?, i as u64);
-                v.put(i, i as u64 + 1)?;
-            }
-            world.barrier()?;
-            let all: Vec<_> = (0..12).collect();
-            assert!(v.at_many(&all)?.into_iter().eq(1..13));
-            world.barrier()?;
-            if world.is_root() {
-                v.put_many(&[(0, 5), (11, 6)])?;
-            }
-            world.barrier()?;
-            let mut copy = [0; 12];
-            distmemcpy(&mut copy[..], v.range(..))?;
-            assert_eq!((copy[0], copy[11]), (5, 6));
-            let counter = GScalar::new(world, 0, 0u64)?;
-            counter.fetch_add(1)?;
-            world.barrier()?;
-            // Accesses inside a scope are never denied.
-            let mut scope = v.release_c_with(Sum)?;
-            scope.update(3, 1)?;
-            scope.finish()?;
-            assert_eq!(v.read_cache()?.at(3)?, 4 + world.size() as u64);
-            Ok(())
-        });
-        outcomes.run.expect("nothing here is denied");
+    let outcomes = every_route([1, 2, 3]).with(Job::denying).run(|world| {
+        let mut v = GVector::<u64>::from_fn(world, 12, |i| i as u64)?;
+        let own = v.local_range();
+        for i in own.clone() {
+            assert_eq!(v.at(i)?, i as u64);
+            v.put(i, i as u64 + 1)?;
+        }
+        world.barrier()?;
+        let all: Vec<_> = (0..12).collect();
+        assert!(v.at_many(&all)?.into_iter().eq(1..13));
+        world.barrier()?;
+        if world.is_root() {
+            v.put_many(&[(0, 5), (11, 6)])?;
+        }
+        world.barrier()?;
+        let mut copy = [0; 12];
+        distmemcpy(&mut copy[..], v.range(..))?;
+        assert_eq!((copy[0], copy[11]), (5, 6));
+        let counter = GScalar::new(world, 0, 0u64)?;
+        counter.fetch_add(1)?;
+        world.barrier()?;
+        // Accesses inside a scope are never denied.
+        let mut scope = v.release_c_with(Sum)?;
+        scope.update(3, 1)?;
+        scope.finish()?;
+        assert_eq!(v.read_cache()?.at(3)?, 4 + world.size() as u64);
+        Ok(())
     });
+    outcomes.succeed("nothing here is denied");
 }

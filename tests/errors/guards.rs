@@ -1,20 +1,7 @@
 //! Panics of guards, which index like slices: the message names the index and the shown range.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{every_route, on_every_route, panic_of};
 use aurora_core::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-fn panic_of<R>(action: impl FnOnce() -> R) -> String {
-    let payload = match catch_unwind(AssertUnwindSafe(action)) {
-        Ok(_) => panic!("it does not panic"),
-        Err(payload) => payload,
-    };
-    payload
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
-        .unwrap_or_else(|| panic!("a panic without text"))
-}
 
 #[test]
 fn an_index_that_is_not_shown() {
@@ -116,18 +103,14 @@ fn an_index_that_is_not_shown() {
 
 #[test]
 fn a_panic_names_the_line_of_the_program() {
-    on_every_route([2], |job| {
-        let outcomes = job.run_freely(|world| {
-            let v = GVector::<i32>::new(world, 10)?;
-            let own = v.owner_computes()?;
-            let beyond = own[10];
-            assert_eq!(beyond, 0);
-            Ok(())
-        });
-        let text = outcomes.run.expect_err("a panic").to_string();
-        assert!(text.contains("panicked: index 10 is outside"), "{text}");
-        assert!(text.contains("tests/errors/guards.rs:"), "{text}");
+    let outcomes = every_route([2]).run_freely(|world| {
+        let v = GVector::<i32>::new(world, 10)?;
+        let own = v.owner_computes()?;
+        let beyond = own[10];
+        assert_eq!(beyond, 0);
+        Ok(())
     });
+    outcomes.run_says(&["panicked: index 10 is outside", "tests/errors/guards.rs:"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The other ranks wait for a late rank, without an error.
 
-use crate::provoke::{Order, on_every_route};
+use crate::provoke::{Order, every_route, on_every_route};
 use aurora_core::ops::Min;
 use aurora_core::prelude::*;
 use std::time::Duration;
@@ -9,48 +9,44 @@ const LATE: Duration = Duration::from_millis(1500);
 
 #[test]
 fn a_late_rank_is_waited_for() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let late = || {
-                if world.rank() == 1 {
-                    std::thread::sleep(LATE / 4);
-                }
-            };
-            let mut v = GVector::<i32>::new(world, 10)?;
-            late();
-            world.barrier()?;
-            late();
-            v.read_cache()?.finish()?;
-            late();
-            v.release_c()?.finish()?;
-            late();
-            v.fill(3)
-        });
-        outcomes.run.expect("late is not an error");
+    let outcomes = every_route([2, 3]).run(|world| {
+        let late = || {
+            if world.rank() == 1 {
+                std::thread::sleep(LATE / 4);
+            }
+        };
+        let mut v = GVector::<i32>::new(world, 10)?;
+        late();
+        world.barrier()?;
+        late();
+        v.read_cache()?.finish()?;
+        late();
+        v.release_c()?.finish()?;
+        late();
+        v.fill(3)
     });
+    outcomes.succeed("late is not an error");
 }
 
 #[test]
 fn a_rank_that_holds_its_block_for_long_is_waited_for() {
-    on_every_route([3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 12)?;
-            if world.rank() == 1 {
-                let mut own = v.owner_computes_mut()?;
-                own.local_mut().fill(9);
-                std::thread::sleep(LATE);
-            }
-            let far = v.range_of(1).start;
-            if world.rank() != 1 {
-                // Before or after the owner's scope, never in between.
-                let seen = v.at_many(&[far, far + 3])?;
-                assert!(seen == [0, 0] || seen == [9, 9], "{seen:?}");
-                v.put(far + 1, 4)?;
-            }
-            world.barrier()
-        });
-        outcomes.run.expect("late is not an error");
+    let outcomes = every_route([3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 12)?;
+        if world.rank() == 1 {
+            let mut own = v.owner_computes_mut()?;
+            own.local_mut().fill(9);
+            std::thread::sleep(LATE);
+        }
+        let far = v.range_of(1).start;
+        if world.rank() != 1 {
+            // Before or after the owner's scope, never in between.
+            let seen = v.at_many(&[far, far + 3])?;
+            assert!(seen == [0, 0] || seen == [9, 9], "{seen:?}");
+            v.put(far + 1, 4)?;
+        }
+        world.barrier()
     });
+    outcomes.succeed("late is not an error");
 }
 
 /// The other ranks wait for a third rank, not for the rank that they have asked. So their waits are no deadlock.
@@ -124,48 +120,44 @@ fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
 /// load after further scopes.
 #[test]
 fn who_is_too_far_ahead_waits_for_who_is_late() {
-    on_every_route([3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 30)?;
-            let (mut left, mut rest) = v.split_at_mut(10);
-            let (mut middle, right) = rest.split_at_mut(20);
-            let mut around = Some(left.slice_mut(..).release_c()?);
-            match world.rank().index() {
-                0 => drop(around.take()),
-                1 => {}
-                _ => std::thread::sleep(LATE / 3),
-            }
-            for _ in 0..8 {
-                drop(middle.slice_mut(..).release_c()?);
-            }
-            assert_eq!(right.slice(..).read_cache()?[..], [0; 10]);
-            drop(around);
-            world.barrier()
-        });
-        outcomes.run.expect("late is not an error");
+    let outcomes = every_route([3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 30)?;
+        let (mut left, mut rest) = v.split_at_mut(10);
+        let (mut middle, right) = rest.split_at_mut(20);
+        let mut around = Some(left.slice_mut(..).release_c()?);
+        match world.rank().index() {
+            0 => drop(around.take()),
+            1 => {}
+            _ => std::thread::sleep(LATE / 3),
+        }
+        for _ in 0..8 {
+            drop(middle.slice_mut(..).release_c()?);
+        }
+        assert_eq!(right.slice(..).read_cache()?[..], [0; 10]);
+        drop(around);
+        world.barrier()
     });
+    outcomes.succeed("late is not an error");
 }
 
 #[test]
 fn room_behind_a_late_third_is_waited_for() {
-    on_every_route([3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 300_000)?;
-            let first = v.release_c()?;
-            if world.rank() == 0 {
-                std::thread::sleep(LATE / 6);
-            }
-            drop(first);
-            let mut second = v.release_c()?;
-            if world.rank() == 1 {
-                // More than may be in transit to rank 2, which applies nothing before the first scope has ended.
-                (200_000..300_000).try_for_each(|i| second.put(i, 1))?;
-            }
-            drop(second);
-            world.barrier()
-        });
-        outcomes.run.expect("late is not an error");
+    let outcomes = every_route([3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 300_000)?;
+        let first = v.release_c()?;
+        if world.rank() == 0 {
+            std::thread::sleep(LATE / 6);
+        }
+        drop(first);
+        let mut second = v.release_c()?;
+        if world.rank() == 1 {
+            // More than may be in transit to rank 2, which applies nothing before the first scope has ended.
+            (200_000..300_000).try_for_each(|i| second.put(i, 1))?;
+        }
+        drop(second);
+        world.barrier()
     });
+    outcomes.succeed("late is not an error");
 }
 
 /// An operation that takes time, in which the rank that applies it does nothing else.

@@ -1,6 +1,6 @@
 //! Forgotten guards: the next use that depends on one finds it, and every waiting rank gets the error.
 
-use crate::provoke::{Order, on_every_route};
+use crate::provoke::{Order, every_route, on_every_route};
 use aurora_core::prelude::*;
 use std::mem::forget;
 
@@ -112,56 +112,50 @@ fn a_shared_guard_by_those_who_wait_to_write() {
 
 #[test]
 fn a_read_cache() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
-            let cache = v.read_cache()?;
-            if world.rank() == CULPRIT {
-                forget(cache);
-            } else {
-                drop(cache);
-            }
-            // A second ReadCache works.
-            assert_eq!(v.read_cache()?.iter().sum::<i32>(), 45);
-            world.barrier()?;
-            v.fill(7)
-        });
-        outcomes
-            .all_say(&["rank 1 has not closed the ReadCache of the GVector<i32> of 10 elements"])
-            .all_cite(&["let cache = v.read_cache()"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
+        let cache = v.read_cache()?;
+        if world.rank() == CULPRIT {
+            forget(cache);
+        } else {
+            drop(cache);
+        }
+        // A second ReadCache works.
+        assert_eq!(v.read_cache()?.iter().sum::<i32>(), 45);
+        world.barrier()?;
+        v.fill(7)
     });
+    outcomes
+        .all_say(&["rank 1 has not closed the ReadCache of the GVector<i32> of 10 elements"])
+        .all_cite(&["let cache = v.read_cache()"]);
 }
 
 #[test]
 fn a_release_at_the_next_use() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                forget_release(&mut v)?;
-            } else {
-                v.release_c()?.put(1, 1)?;
-            }
-            v.read_cache().map(drop)
-        });
-        outcomes.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            forget_release(&mut v)?;
+        } else {
+            v.release_c()?.put(1, 1)?;
+        }
+        v.read_cache().map(drop)
     });
+    outcomes.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
 }
 
 #[test]
 fn a_release_at_the_next_barrier() {
-    on_every_route([2, 3, 4], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                forget_release(&mut v)?;
-            } else {
-                v.release_c()?.put(1, 1)?;
-            }
-            world.barrier()
-        });
-        outcomes.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+    let outcomes = every_route([2, 3, 4]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            forget_release(&mut v)?;
+        } else {
+            v.release_c()?.put(1, 1)?;
+        }
+        world.barrier()
     });
+    outcomes.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
 }
 
 #[test]
@@ -184,11 +178,8 @@ fn a_release_on_a_rank_that_never_touches_the_vector_again() {
             if world.rank() == CULPRIT { forget_release(&mut v) } else { v.release_c()?.finish() }
         });
         // The culprit's body returns no error; the end of the job reports the guard.
-        let run = leaving.run.as_ref().expect_err("a leak").to_string();
-        assert!(run.contains("rank 1 has not closed the ReleaseC"), "{run}");
-        for rank in (0..job.ranks).filter(|rank| *rank != CULPRIT) {
-            leaving.says(rank, &["rank 1 has not closed the ReleaseC"]);
-        }
+        leaving.run_says(&["rank 1 has not closed the ReleaseC"]);
+        leaving.others_say(CULPRIT, &["rank 1 has not closed the ReleaseC"]);
     });
 }
 
@@ -218,33 +209,30 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
 #[test]
 fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
     // The culprit keeps its first cache for ever; the other ranks continue to write.
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<u64>::from_fn(world, 3000, |i| i as u64)?;
-            if world.rank() == CULPRIT {
-                let v: &'static GVector<u64> = Box::leak(Box::new(v));
-                let first: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
-                let whole: &'static [u64] = first.as_slice();
-                for round in 1..5 {
-                    let cache = v.read_cache()?;
-                    assert_eq!(cache[0], 1000 * round);
-                    drop(cache);
-                    assert!(whole.iter().copied().eq(0..3000), "round {round}");
-                    world.barrier()?;
-                }
-                return Ok(());
-            }
-            v.read_cache()?.finish()?;
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<u64>::from_fn(world, 3000, |i| i as u64)?;
+        if world.rank() == CULPRIT {
+            let v: &'static GVector<u64> = Box::leak(Box::new(v));
+            let first: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
+            let whole: &'static [u64] = first.as_slice();
             for round in 1..5 {
-                v.owner_computes_mut()?.local_mut().fill(1000 * round);
-                v.read_cache()?.finish()?;
+                let cache = v.read_cache()?;
+                assert_eq!(cache[0], 1000 * round);
+                drop(cache);
+                assert!(whole.iter().copied().eq(0..3000), "round {round}");
                 world.barrier()?;
             }
-            Ok(())
-        });
-        let run = outcomes.run.expect_err("a leak").to_string();
-        assert!(run.contains("rank 1 has not closed the ReadCache"), "{run}");
+            return Ok(());
+        }
+        v.read_cache()?.finish()?;
+        for round in 1..5 {
+            v.owner_computes_mut()?.local_mut().fill(1000 * round);
+            v.read_cache()?.finish()?;
+            world.barrier()?;
+        }
+        Ok(())
     });
+    outcomes.run_says(&["rank 1 has not closed the ReadCache"]);
 }
 
 #[test]

@@ -1,18 +1,15 @@
 //! Errors of maps: ranks that disagree, panics of the user's types, forgotten guards, deadlocks, invalid types.
 
-use crate::provoke::{Order, on_every_route};
+use crate::provoke::{Order, Quiet, caught, every_route, on_every_route};
 use aurora_core::ops::{Min, Sum};
 use aurora_core::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::hash::{Hash, Hasher};
 use std::mem::forget;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 
 /// The rank that makes the error.
 const CULPRIT: usize = 1;
-
-/// A panic payload without a message.
-struct Quiet;
 
 type Map = GMap<u64, u64>;
 type Step = fn(&mut Map) -> Result<()>;
@@ -64,13 +61,11 @@ fn different_calls() {
 
 #[test]
 fn different_maps() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| match world.rank() == CULPRIT {
-            true => GMap::<u64, u32>::new(world).map(drop),
-            false => GMap::<u64, u64>::new(world).map(drop),
-        });
-        outcomes.all_say(&["ranks disagree", "construction of a GMap<u64, u64>", "construction of a GMap<u64, u32>"]);
+    let outcomes = every_route([2, 3]).run(|world| match world.rank() == CULPRIT {
+        true => GMap::<u64, u32>::new(world).map(drop),
+        false => GMap::<u64, u64>::new(world).map(drop),
     });
+    outcomes.all_say(&["ranks disagree", "construction of a GMap<u64, u64>", "construction of a GMap<u64, u32>"]);
 }
 
 #[test]
@@ -119,7 +114,7 @@ fn a_panic_in_a_scope() {
             let outcomes = job.run(|world| {
                 let mut map = Map::new(world)?;
                 if world.rank() == CULPRIT {
-                    assert!(catch_unwind(AssertUnwindSafe(|| open(&mut map))).is_err());
+                    caught(|| open(&mut map));
                 }
                 // The error may reach a rank before it opens the scope.
                 world.barrier()?;
@@ -166,19 +161,17 @@ impl Hash for Fickle {
 
 #[test]
 fn hashes_that_differ() {
-    on_every_route([2], |job| {
-        let outcomes = job.run(|world| {
-            IS_ASKER.set(world.is_root());
-            let map = GMap::<Fickle, u64>::new(world)?;
-            world.barrier()?;
-            if world.is_root() {
-                (0..100).try_for_each(|number| map.get(&Fickle(number)).map(drop))
-            } else {
-                Err(Error::user("only one is told"))
-            }
-        });
-        outcomes.says(0, &["a value of type Fickle cannot be sent to other ranks: its bytes decode to another value"]);
+    let outcomes = every_route([2]).run(|world| {
+        IS_ASKER.set(world.is_root());
+        let map = GMap::<Fickle, u64>::new(world)?;
+        world.barrier()?;
+        if world.is_root() {
+            (0..100).try_for_each(|number| map.get(&Fickle(number)).map(drop))
+        } else {
+            Err(Error::user("only one is told"))
+        }
     });
+    outcomes.says(0, &["a value of type Fickle cannot be sent to other ranks: its bytes decode to another value"]);
 }
 
 #[test]
@@ -270,21 +263,17 @@ fn a_write_held_back_and_a_barrier() {
 
 #[test]
 fn an_operation_that_the_owner_does_not_know() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut map = Map::new(world)?;
-            (0..100).try_for_each(|key| map.update(&key, Fails, 1))
-        });
-        outcomes.all_say(&["does not know operation Fails"]).all_cite(&["map.update(&key, Fails, 1)"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut map = Map::new(world)?;
+        (0..100).try_for_each(|key| map.update(&key, Fails, 1))
     });
+    outcomes.all_say(&["does not know operation Fails"]).all_cite(&["map.update(&key, Fails, 1)"]);
 }
 
 #[test]
 fn a_root_that_does_not_exist() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| Map::new(world)?.gather_to(7).map(drop));
-        outcomes.all_say(&["rank 7 does not exist"]).all_cite(&["gather_to(7)"]);
-    });
+    let outcomes = every_route([2, 3]).run(|world| Map::new(world)?.gather_to(7).map(drop));
+    outcomes.all_say(&["rank 7 does not exist"]).all_cite(&["gather_to(7)"]);
 }
 
 /// Panics in `hash` if `BAD_HASH` is set and in decoding if `BAD_READ` is set, on all ranks but rank 0.
@@ -382,24 +371,22 @@ fn types_that_panic_in_a_batch() {
 
 #[test]
 fn types_that_refuse() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut map = GMap::<Touchy, u64>::new(world)?;
-            if world.is_root() {
-                let key = key_of(&map, REFUSED, CULPRIT);
-                let refused = map.get(&key).expect_err("it cannot be decoded").to_string();
-                assert!(refused.contains("a value of type Touchy cannot be sent to other ranks"), "{refused}");
-                assert_eq!(map.get(&key_of(&map, 0, CULPRIT))?, None);
-            }
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut map = GMap::<Touchy, u64>::new(world)?;
+        if world.is_root() {
             let key = key_of(&map, REFUSED, CULPRIT);
-            let mut scope = map.release_c()?;
-            // All ranks have opened the scope before one of them can poison the map.
-            world.barrier()?;
-            let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
-            world.barrier()?;
-            ended?;
-            map.get(&Touchy(3)).map(drop)
-        });
-        outcomes.all_say(&["cannot be sent to other ranks"]);
+            let refused = map.get(&key).expect_err("it cannot be decoded").to_string();
+            assert!(refused.contains("a value of type Touchy cannot be sent to other ranks"), "{refused}");
+            assert_eq!(map.get(&key_of(&map, 0, CULPRIT))?, None);
+        }
+        let key = key_of(&map, REFUSED, CULPRIT);
+        let mut scope = map.release_c()?;
+        // All ranks have opened the scope before one of them can poison the map.
+        world.barrier()?;
+        let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
+        world.barrier()?;
+        ended?;
+        map.get(&Touchy(3)).map(drop)
     });
+    outcomes.all_say(&["cannot be sent to other ranks"]);
 }

@@ -1,7 +1,7 @@
 //! Ranks that make the same collective calls on two objects in different order.
 
 use crate::pairs::CALLS;
-use crate::provoke::{Job, on_every_route};
+use crate::provoke::{Job, every_route, on_every_route};
 use crate::scalars::KINDS;
 use aurora_core::prelude::*;
 use std::cell::Cell;
@@ -119,25 +119,23 @@ fn a_circle_of_three() {
 
 #[test]
 fn ends_that_wait_for_nobody_may_come_in_any_order() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut a = GVector::<i32>::new(world, 10)?;
-            let b = GVector::<i32>::from_fn(world, 20, |i| i as i32)?;
-            let s = GScalar::new(world, 0, 0u64)?;
-            let write = |a: &mut GVector<i32>| a.release_c()?.put(world.rank().index(), 7);
-            if world.is_root() {
-                write(&mut a)?;
-                assert_eq!(b.read_cache()?[19], 19);
-            } else {
-                // The home of the scalar is in a ReadCache, or waits there for this rank.
-                s.fetch_add(1)?;
-                assert_eq!(b.read_cache()?[19], 19);
-                write(&mut a)?;
-            }
-            assert_eq!(a.read_cache()?[0], 7);
-            assert_eq!(s.get()? as usize, world.size() - 1);
-            world.barrier()
-        });
-        outcomes.run.expect("no rank waits for another in a circle");
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut a = GVector::<i32>::new(world, 10)?;
+        let b = GVector::<i32>::from_fn(world, 20, |i| i as i32)?;
+        let s = GScalar::new(world, 0, 0u64)?;
+        let write = |a: &mut GVector<i32>| a.release_c()?.put(world.rank().index(), 7);
+        if world.is_root() {
+            write(&mut a)?;
+            assert_eq!(b.read_cache()?[19], 19);
+        } else {
+            // The home of the scalar is in a ReadCache, or waits there for this rank.
+            s.fetch_add(1)?;
+            assert_eq!(b.read_cache()?[19], 19);
+            write(&mut a)?;
+        }
+        assert_eq!(a.read_cache()?[0], 7);
+        assert_eq!(s.get()? as usize, world.size() - 1);
+        world.barrier()
     });
+    outcomes.succeed("no rank waits for another in a circle");
 }

@@ -1,76 +1,59 @@
 //! Errors in scopes of pages: ranks that call `sync` a different number of times, forgotten guards, panics, and two
 //! ranks that write one element.
 
-use crate::provoke::{Outcomes, cited, on_every_route};
+use crate::provoke::{Job, Quiet, caught, every_route, on_every_route};
 use aurora_core::Raced;
 use aurora_core::prelude::*;
 use std::mem::forget;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 use std::thread::sleep;
 use std::time::Duration;
 
 /// The rank that behaves differently.
 const ODD: usize = 1;
 
-/// A panic payload without a message.
-struct Quiet;
-
-/// A rank that waits for all ranks gets the mismatch when the job ends.
-#[track_caller]
-fn ranks_disagree(outcomes: &Outcomes, words: &[&str], lines: &[&str]) {
-    let text = outcomes.run.as_ref().expect_err("the job fails").to_string();
-    let is_said = |word: &&str| assert!(text.contains(*word), "`{word}` is not in `{text}`");
-    ["ranks disagree"].iter().chain(words).for_each(is_said);
-    let cited = cited(&text);
-    lines.iter().for_each(|line| assert!(cited.iter().any(|cited| cited.contains(line)), "`{line}` not in {cited:?}"));
-}
-
 #[test]
 fn a_rank_that_ends_its_scope_while_others_sync() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            let mut pages = v.paged_mut()?;
-            pages.sync()?;
-            if world.rank() == ODD {
-                pages.finish()?;
-                v.at(0).map(drop)
-            } else {
-                pages.sync()
-            }
-        });
-        ranks_disagree(
-            &outcomes,
-            &["rank 1 is in sync 1 of its Paged of the GVector<i32>", " is in sync 2 of"],
-            &["pages.sync()?", "pages.sync()"],
-        );
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        let mut pages = v.paged_mut()?;
+        pages.sync()?;
+        if world.rank() == ODD {
+            pages.finish()?;
+            v.at(0).map(drop)
+        } else {
+            pages.sync()
+        }
     });
+    outcomes
+        .run_says(&["ranks disagree", "rank 1 is in sync 1 of its Paged of the GVector<i32>", " is in sync 2 of"])
+        .run_cites(&["pages.sync()?", "pages.sync()"]);
 }
 
 #[test]
 fn a_rank_that_comes_to_another_call_while_others_sync() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            let mut pages = v.paged_mut()?;
-            if world.rank() == ODD {
-                world.barrier()?; // instead
-            }
-            pages.sync()
-        });
-        ranks_disagree(&outcomes, &["sync 1 of the GVector<i32>", "a barrier"], &["world.barrier()", "pages.sync()"]);
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        let mut pages = v.paged_mut()?;
+        if world.rank() == ODD {
+            world.barrier()?; // instead
+        }
+        pages.sync()
     });
+    outcomes
+        .run_says(&["ranks disagree", "sync 1 of the GVector<i32>", "a barrier"])
+        .run_cites(&["world.barrier()", "pages.sync()"]);
 }
 
 #[test]
 fn ranks_that_open_different_scopes() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            if world.rank() == ODD { v.release_c()?.finish() } else { v.paged_mut()?.finish() }
-        });
-        ranks_disagree(&outcomes, &["opened a Paged of", "opened a ReleaseC of"], &["v.release_c()", "v.paged_mut()"]);
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        if world.rank() == ODD { v.release_c()?.finish() } else { v.paged_mut()?.finish() }
     });
+    outcomes
+        .run_says(&["ranks disagree", "opened a Paged of", "opened a ReleaseC of"])
+        .run_cites(&["v.release_c()", "v.paged_mut()"]);
 }
 
 #[test]
@@ -80,8 +63,8 @@ fn ranks_that_open_a_scope_to_read_and_one_to_write() {
             let mut v = GVector::<i32>::new(world, 5000)?;
             if world.rank() == ODD { v.paged()?.finish() } else { v.paged_mut()?.finish() }
         });
-        let words = ["rank 1 opened a Paged for reading of the GVector<i32>", " opened a Paged of"];
-        ranks_disagree(&outcomes, &words, &["v.paged()?", "v.paged_mut()?"]);
+        let words = ["ranks disagree", "rank 1 opened a Paged for reading of the GVector<i32>", " opened a Paged of"];
+        outcomes.run_says(&words).run_cites(&["v.paged()?", "v.paged_mut()?"]);
     });
 }
 
@@ -106,42 +89,37 @@ fn a_vector_that_is_read_beside_its_own_scope() {
 
 #[test]
 fn a_guard_that_is_forgotten() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            let pages = v.paged_mut()?; // forgotten by one
-            if world.rank() == ODD {
-                forget(pages);
-            } else {
-                pages.finish()?;
-            }
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["rank 1 has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        let pages = v.paged_mut()?; // forgotten by one
+        if world.rank() == ODD {
+            forget(pages);
+        } else {
+            pages.finish()?;
+        }
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["rank 1 has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
 }
 
 #[test]
 fn a_panic_in_a_scope() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            let opened = v.paged_mut();
-            let mut pages = opened?;
-            pages.put(world.rank().index(), 1)?;
-            if world.rank() == ODD {
-                let broken_off = catch_unwind(AssertUnwindSafe(|| {
-                    let _pages = pages;
-                    panic_any(Quiet);
-                }));
-                assert!(broken_off.is_err());
-            } else {
-                drop(pages);
-            }
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["rank 1 panicked", "Paged"]).all_cite(&["v.paged_mut()"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        let opened = v.paged_mut();
+        let mut pages = opened?;
+        pages.put(world.rank().index(), 1)?;
+        if world.rank() == ODD {
+            caught(|| {
+                let _pages = pages;
+                panic_any(Quiet);
+            });
+        } else {
+            drop(pages);
+        }
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["rank 1 panicked", "Paged"]).all_cite(&["v.paged_mut()"]);
 }
 
 #[test]
@@ -177,25 +155,23 @@ fn two_ranks_that_write_one_element_between_syncs() {
 
 #[test]
 fn writes_that_a_sync_or_the_scope_orders() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.checking().run(|world| {
-            let (me, p) = (world.rank().index(), world.size());
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            v.put(17 * me, 1)?;
-            world.barrier()?;
-            let mut pages = v.paged_mut()?;
-            for turn in 0..3 {
-                // All elements are in one page, and the ranks write each element in turn.
-                pages.put(17 * ((me + turn) % p), turn as i32)?;
-                pages.sync()?;
-            }
-            pages.put(17 * me, 5)?;
-            drop(pages);
-            assert_eq!(v.at(17 * ((me + 1) % p))?, 5);
-            world.barrier()?;
-            v.put(17 * me, 6)?;
-            world.barrier()
-        });
-        outcomes.run.as_ref().expect("nothing races");
+    let outcomes = every_route([2, 3]).with(Job::checking).run(|world| {
+        let (me, p) = (world.rank().index(), world.size());
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        v.put(17 * me, 1)?;
+        world.barrier()?;
+        let mut pages = v.paged_mut()?;
+        for turn in 0..3 {
+            // All elements are in one page, and the ranks write each element in turn.
+            pages.put(17 * ((me + turn) % p), turn as i32)?;
+            pages.sync()?;
+        }
+        pages.put(17 * me, 5)?;
+        drop(pages);
+        assert_eq!(v.at(17 * ((me + 1) % p))?, 5);
+        world.barrier()?;
+        v.put(17 * me, 6)?;
+        world.barrier()
     });
+    outcomes.succeed("nothing races");
 }

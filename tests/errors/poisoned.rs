@@ -1,20 +1,13 @@
 //! Panics inside a scope, caught by the program: no rank ever sees values of an incomplete phase.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{Quiet, caught, every_route, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 use std::time::Duration;
 
 /// The rank that panics.
 const CULPRIT: usize = 1;
-
-/// A panic payload without a message.
-struct Quiet;
-
-fn caught(scope: impl FnOnce()) {
-    assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
-}
 
 fn break_off(v: &mut GVector<i32>) {
     caught(|| {
@@ -142,43 +135,39 @@ fn every_kind_of_scope() {
 
 #[test]
 fn a_release_that_others_have_entered_too() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                caught(|| {
-                    let mut half = v.release_c().unwrap();
-                    half.put(0, 666).unwrap();
-                    panic_any(Quiet)
-                });
-            } else {
-                v.release_c()?.put(1, 1)?;
-            }
-            v.read_cache().map(drop)
-        });
-        outcomes.all_say(&["rank 1 panicked inside the ReleaseC"]).all_cite(&["let mut half"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            caught(|| {
+                let mut half = v.release_c().unwrap();
+                half.put(0, 666).unwrap();
+                panic_any(Quiet)
+            });
+        } else {
+            v.release_c()?.put(1, 1)?;
+        }
+        v.read_cache().map(drop)
     });
+    outcomes.all_say(&["rank 1 panicked inside the ReleaseC"]).all_cite(&["let mut half"]);
 }
 
 #[test]
 fn other_objects_and_barriers_go_on() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let mut w = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                caught(|| {
-                    let _half = v.release_c().unwrap();
-                    panic_any(Quiet)
-                });
-            }
-            w.fill(3)?;
-            world.barrier()?;
-            assert_eq!(w.read_cache()?.iter().sum::<i32>(), 30);
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["rank 1 panicked inside the ReleaseC"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let mut w = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            caught(|| {
+                let _half = v.release_c().unwrap();
+                panic_any(Quiet)
+            });
+        }
+        w.fill(3)?;
+        world.barrier()?;
+        assert_eq!(w.read_cache()?.iter().sum::<i32>(), 30);
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["rank 1 panicked inside the ReleaseC"]);
 }
 
 #[test]
@@ -210,18 +199,16 @@ fn a_scope_opened_by_a_destructor_amid_a_panic_is_whole() {
             own.local_mut().fill(5);
         }
     }
-    on_every_route([2], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 4)?;
-            caught(|| {
-                let _writes = Writes(&mut v);
-                panic_any(Quiet)
-            });
-            assert!(v.read_cache()?.iter().all(|x| *x == 5));
-            Ok(())
+    let outcomes = every_route([2]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 4)?;
+        caught(|| {
+            let _writes = Writes(&mut v);
+            panic_any(Quiet)
         });
-        outcomes.run.expect("nothing is poisoned");
+        assert!(v.read_cache()?.iter().all(|x| *x == 5));
+        Ok(())
     });
+    outcomes.succeed("nothing is poisoned");
 }
 
 struct Unlucky;
@@ -237,25 +224,23 @@ impl Op<i32> for Unlucky {
 
 #[test]
 fn what_waits_behind_an_operation_that_panics_is_answered() {
-    on_every_route([3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 9)?;
-            match world.rank().index() {
-                0 => {
-                    // Wait until the writes of rank 1 and the request of rank 2 are queued here, in this order.
-                    std::thread::sleep(Duration::from_millis(150));
-                    drop(v.release_c_with(Unlucky));
-                }
-                1 => v.release_c_with(Unlucky)?.update(0, 13)?,
-                _ => {
-                    std::thread::sleep(Duration::from_millis(50));
-                    drop(v.release_c_with(Unlucky)?);
-                }
+    let outcomes = every_route([3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 9)?;
+        match world.rank().index() {
+            0 => {
+                // Wait until the writes of rank 1 and the request of rank 2 are queued here, in this order.
+                std::thread::sleep(Duration::from_millis(150));
+                drop(v.release_c_with(Unlucky));
             }
-            v.at(0).map(drop)
-        });
-        outcomes.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
+            1 => v.release_c_with(Unlucky)?.update(0, 13)?,
+            _ => {
+                std::thread::sleep(Duration::from_millis(50));
+                drop(v.release_c_with(Unlucky)?);
+            }
+        }
+        v.at(0).map(drop)
     });
+    outcomes.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Ranks that read the same value repeatedly. This is legal while another rank may change the value; a poll that no
 //! rank can end gets an error like a wait.
 
-use crate::provoke::{Job, Order, Outcomes, on_every_route};
+use crate::provoke::{Job, Order, Outcomes, every_route, on_every_route};
 use aurora_core::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -181,22 +181,20 @@ fn what_gets_something_done_is_no_poll() {
 
 #[test]
 fn a_poll_that_another_ends_is_not_disturbed() {
-    on_every_route([3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 9)?;
-            let s = GScalar::new(world, 1, 0u64)?;
-            if world.is_root() {
-                std::thread::sleep(5 * LIMIT);
-                s.set(1)?;
-                while v.at(8)? == 0 {}
-            } else if world.rank() == 1 {
-                while s.get()? == 0 {}
-                std::thread::sleep(LIMIT);
-                v.put(8, 4)?;
-            }
-            while v.at_many(&[8])? != [4] {}
-            world.barrier()
-        });
-        outcomes.run.expect("somebody has changed it");
+    let outcomes = every_route([3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 9)?;
+        let s = GScalar::new(world, 1, 0u64)?;
+        if world.is_root() {
+            std::thread::sleep(5 * LIMIT);
+            s.set(1)?;
+            while v.at(8)? == 0 {}
+        } else if world.rank() == 1 {
+            while s.get()? == 0 {}
+            std::thread::sleep(LIMIT);
+            v.put(8, 4)?;
+        }
+        while v.at_many(&[8])? != [4] {}
+        world.barrier()
     });
+    outcomes.succeed("somebody has changed it");
 }

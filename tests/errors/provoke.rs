@@ -2,6 +2,7 @@
 
 use aurora_core::prelude::*;
 use aurora_core::{Check, JobInfo, Route};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -36,11 +37,13 @@ pub struct Outcomes {
 
 /// Runs `test` for jobs with these numbers of ranks, over each route of threads and on several nodes.
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
-    for ranks in ranks {
-        for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
-            test(Job { ranks, route, limit: LIMIT, check: Check::Off, deny: false, cache_limit: None });
-        }
-    }
+    every_route(ranks).0.into_iter().for_each(test);
+}
+
+/// The jobs of [`on_every_route`], for a body and checks that are the same for all of them.
+pub fn every_route(ranks: impl IntoIterator<Item = usize>) -> Jobs {
+    let routes = [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None];
+    Jobs(ranks.into_iter().flat_map(|ranks| routes.map(|route| Job { route, ..in_threads(ranks) })).collect())
 }
 
 /// A job of `ranks` threads that share memory without a network.
@@ -162,9 +165,7 @@ impl Outcomes {
         for rank in 0..self.ranks.len() {
             self.says(rank, words);
         }
-        let run = self.run.as_ref().expect_err("run fails").to_string();
-        self.check("run", &run, words);
-        self
+        self.run_says(words)
     }
 
     /// Checks that the error of rank `rank` contains all `words`.
@@ -174,22 +175,54 @@ impl Outcomes {
         self
     }
 
+    /// Checks that the errors of every rank except `rank` contain all `words`.
+    #[track_caller]
+    pub fn others_say(&self, rank: usize, words: &[&str]) -> &Self {
+        for other in (0..self.ranks.len()).filter(|other| *other != rank) {
+            self.says(other, words);
+        }
+        self
+    }
+
+    /// Checks that the error of `run` contains all `words`.
+    #[track_caller]
+    pub fn run_says(&self, words: &[&str]) -> &Self {
+        self.check("run", &self.run_text(), words);
+        self
+    }
+
     /// Checks that the errors of every rank and of `run` name source lines that contain these texts.
     #[track_caller]
     pub fn all_cite(&self, lines: &[&str]) -> &Self {
-        let texts = (0..self.ranks.len()).map(|rank| self.text(rank));
-        let run = self.run.as_ref().expect_err("run fails").to_string();
-        for text in texts.chain([run]) {
-            let cited = cited(&text);
-            for line in lines {
-                assert!(
-                    cited.iter().any(|cited| cited.contains(line)),
-                    "no line with `{line}` is cited in `{text}`, which cites {cited:?} ({:?})",
-                    self.job
-                );
-            }
+        for rank in 0..self.ranks.len() {
+            self.check_lines(&self.text(rank), lines);
         }
+        self.run_cites(lines)
+    }
+
+    /// Checks that the error of `run` names source lines that contain these texts.
+    #[track_caller]
+    pub fn run_cites(&self, lines: &[&str]) -> &Self {
+        self.check_lines(&self.run_text(), lines);
         self
+    }
+
+    /// The text of the error of `run`.
+    #[track_caller]
+    pub fn run_text(&self) -> String {
+        self.run.as_ref().expect_err("run fails").to_string()
+    }
+
+    #[track_caller]
+    fn check_lines(&self, text: &str, lines: &[&str]) {
+        let cited = cited(text);
+        for line in lines {
+            assert!(
+                cited.iter().any(|cited| cited.contains(line)),
+                "no line with `{line}` is cited in `{text}`, which cites {cited:?} ({:?})",
+                self.job
+            );
+        }
     }
 
     #[track_caller]
@@ -198,6 +231,78 @@ impl Outcomes {
             assert!(text.contains(word), "{who} was told `{text}`, without `{word}`; all: {self:#?}");
         }
     }
+}
+
+/// Jobs with the same body.
+pub struct Jobs(Vec<Job>);
+
+impl Jobs {
+    /// Changes each job.
+    pub fn with(self, change: fn(Job) -> Job) -> Self {
+        Jobs(self.0.into_iter().map(change).collect())
+    }
+
+    /// As [`Job::run`], for each job.
+    pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Runs {
+        Runs(self.0.into_iter().map(|job| job.run(&body)).collect())
+    }
+
+    /// As [`Job::run_freely`], for each job.
+    pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Runs {
+        Runs(self.0.into_iter().map(|job| job.run_freely(&body)).collect())
+    }
+}
+
+/// The results of several jobs. Each check is of all of them.
+pub struct Runs(Vec<Outcomes>);
+
+macro_rules! checks {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {
+        $(#[doc = concat!("As [`Outcomes::", stringify!($name), "`], of each job.")]
+        #[track_caller]
+        pub fn $name(&self, $($argument: $type),*) -> &Self {
+            for outcomes in &self.0 {
+                outcomes.$name($($argument),*);
+            }
+            self
+        })*
+    };
+}
+
+impl Runs {
+    checks! {
+        all_say(words: &[&str]);
+        says(rank: usize, words: &[&str]);
+        others_say(rank: usize, words: &[&str]);
+        run_says(words: &[&str]);
+        all_cite(lines: &[&str]);
+        run_cites(lines: &[&str]);
+    }
+
+    /// Checks that every job has ended well, for the reason `why`.
+    #[track_caller]
+    pub fn succeed(&self, why: &str) {
+        for outcomes in &self.0 {
+            outcomes.run.as_ref().expect(why);
+        }
+    }
+}
+
+/// A panic payload without a message.
+pub struct Quiet;
+
+/// Runs an action that must panic.
+#[track_caller]
+pub fn caught<R>(action: impl FnOnce() -> R) {
+    assert!(catch_unwind(AssertUnwindSafe(action)).is_err());
+}
+
+/// The message of a panic.
+#[track_caller]
+pub fn panic_of<R>(action: impl FnOnce() -> R) -> String {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(action)) else { panic!("it does not panic") };
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).expect("a panic with a text")
 }
 
 /// The source lines of these tests that a text names as `file:line:column`.

@@ -1,6 +1,6 @@
 //! Errors of reductions and related calls: ranks that disagree, invalid values, and operations that panic.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{every_route, on_every_route};
 use aurora_core::ops::{Max, Min, Sum};
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,41 +38,37 @@ fn different_calls_types_operations_lengths_and_roots() {
 
 #[test]
 fn both_lines_are_named_to_all() {
-    on_every_route([2, 3, 4], |job| {
-        let outcomes = job.run(|world| {
-            if world.rank() == ODD { world.scan(Max, 1.0).map(drop) } else { world.all_reduce(Max, 1.0).map(drop) }
-        });
-        outcomes
-            .all_say(&["ranks disagree", "rank 1 is in scan(Max) of 1 f64"])
-            .all_cite(&["world.scan(Max, 1.0)", "world.all_reduce(Max, 1.0)"]);
+    let outcomes = every_route([2, 3, 4]).run(|world| {
+        if world.rank() == ODD { world.scan(Max, 1.0).map(drop) } else { world.all_reduce(Max, 1.0).map(drop) }
     });
+    outcomes
+        .all_say(&["ranks disagree", "rank 1 is in scan(Max) of 1 f64"])
+        .all_cite(&["world.scan(Max, 1.0)", "world.all_reduce(Max, 1.0)"]);
 }
 
 /// The operations have the same name and different types: they compute different results.
 #[test]
 fn operations_of_one_name() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            if world.rank() == ODD {
-                struct Twice;
-                impl Op<u64> for Twice {
-                    fn apply(current: u64, operand: u64) -> u64 {
-                        current + 2 * operand
-                    }
+    let outcomes = every_route([2, 3]).run(|world| {
+        if world.rank() == ODD {
+            struct Twice;
+            impl Op<u64> for Twice {
+                fn apply(current: u64, operand: u64) -> u64 {
+                    current + 2 * operand
                 }
-                world.all_reduce(Twice, 1u64).map(drop)
-            } else {
-                struct Twice;
-                impl Op<u64> for Twice {
-                    fn apply(current: u64, operand: u64) -> u64 {
-                        2 * current + operand
-                    }
-                }
-                world.all_reduce(Twice, 1u64).map(drop)
             }
-        });
-        outcomes.all_say(&["ranks disagree", "is in all_reduce(Twice) of 1 u64"]);
+            world.all_reduce(Twice, 1u64).map(drop)
+        } else {
+            struct Twice;
+            impl Op<u64> for Twice {
+                fn apply(current: u64, operand: u64) -> u64 {
+                    2 * current + operand
+                }
+            }
+            world.all_reduce(Twice, 1u64).map(drop)
+        }
     });
+    outcomes.all_say(&["ranks disagree", "is in all_reduce(Twice) of 1 u64"]);
 }
 
 #[test]
@@ -145,21 +141,19 @@ fn an_operation_that_panics_on_one_rank() {
             current + operand
         }
     }
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            // Each rank combines a share. The share of rank 1 contains the bad number.
-            let mut values = vec![1u64; 60_000];
-            let share = values.len() / world.size();
-            if world.rank() == ODD {
-                values[share + 5] = 13;
-            }
-            let reduced = catch_unwind(AssertUnwindSafe(|| world.all_reduce_slice(Fragile, &mut values)));
-            assert_eq!(reduced.is_err(), world.rank() == ODD);
-            let reduced = reduced.unwrap_or(Ok(()));
-            if world.rank() == ODD { world.barrier() } else { reduced }
-        });
-        outcomes.all_say(&["is in all_reduce", "is in a barrier"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        // Each rank combines a share. The share of rank 1 contains the bad number.
+        let mut values = vec![1u64; 60_000];
+        let share = values.len() / world.size();
+        if world.rank() == ODD {
+            values[share + 5] = 13;
+        }
+        let reduced = catch_unwind(AssertUnwindSafe(|| world.all_reduce_slice(Fragile, &mut values)));
+        assert_eq!(reduced.is_err(), world.rank() == ODD);
+        let reduced = reduced.unwrap_or(Ok(()));
+        if world.rank() == ODD { world.barrier() } else { reduced }
     });
+    outcomes.all_say(&["is in all_reduce", "is in a barrier"]);
 }
 
 /// An operation must not wait for other ranks.

@@ -1,6 +1,6 @@
 //! Several types with the same name, declared in blocks of one function or by a macro.
 
-use crate::provoke::{Order, on_every_route};
+use crate::provoke::{Order, every_route, on_every_route};
 use aurora_core::prelude::*;
 
 /// Declares an operation `O` on numbers.
@@ -89,28 +89,26 @@ fn two_operations_of_accumulates_in_sequence_and_a_rank_late_in_the_first() {
 
 #[test]
 fn two_operations_in_two_parts_at_once() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::from_fn(world, N, |_| 1)?;
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<u64>::from_fn(world, N, |_| 1)?;
+        {
+            let (mut left, mut right) = v.split_at_mut(4);
+            operation!(|current, operand| current + operand);
+            let mut sum = left.slice_mut(..).release_c_with(O)?;
+            (0..4).try_for_each(|i| sum.update(i, 10))?;
             {
-                let (mut left, mut right) = v.split_at_mut(4);
-                operation!(|current, operand| current + operand);
-                let mut sum = left.slice_mut(..).release_c_with(O)?;
-                (0..4).try_for_each(|i| sum.update(i, 10))?;
-                {
-                    operation!(|current, operand| current.max(operand));
-                    let mut max = right.slice_mut(..).release_c_with(O)?;
-                    (4..N).try_for_each(|i| max.update(i, 7))?;
-                    max.finish()?;
-                }
-                sum.finish()?;
+                operation!(|current, operand| current.max(operand));
+                let mut max = right.slice_mut(..).release_c_with(O)?;
+                (4..N).try_for_each(|i| max.update(i, 7))?;
+                max.finish()?;
             }
-            let sum = 1 + 10 * world.size() as u64;
-            assert_eq!(v.at_many(&Vec::from_iter(0..N))?, [sum, sum, sum, sum, 7, 7, 7, 7, 7]);
-            world.barrier()
-        });
-        outcomes.run.expect("two parts are two vectors");
+            sum.finish()?;
+        }
+        let sum = 1 + 10 * world.size() as u64;
+        assert_eq!(v.at_many(&Vec::from_iter(0..N))?, [sum, sum, sum, sum, 7, 7, 7, 7, 7]);
+        world.barrier()
     });
+    outcomes.succeed("two parts are two vectors");
 }
 
 #[test]

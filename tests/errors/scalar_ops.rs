@@ -1,14 +1,11 @@
 //! Operations of the user that panic at the home of a scalar or at a replica: the scalar is poisoned for all ranks, and
 //! no rank hangs.
 
-use crate::provoke::{Job, Outcomes, on_every_route};
+use crate::provoke::{Job, Outcomes, Quiet, on_every_route};
 use aurora_core::prelude::*;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
-
-/// A panic payload without a message.
-struct Quiet;
 
 thread_local! {
     /// The rank whose program runs on this thread.

@@ -1,6 +1,6 @@
 //! Errors in scopes of scalars: ranks that disagree, panics, forgotten guards, ranks that never open a scope.
 
-use crate::provoke::{Job, on_every_route};
+use crate::provoke::{Job, Quiet, caught, every_route, on_every_route};
 use aurora_core::ops::{Max, Min, Sum};
 use aurora_core::prelude::*;
 use std::mem::forget;
@@ -8,9 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
 /// The rank that makes the error.
 const CULPRIT: usize = 1;
-
-/// A panic payload without a message.
-struct Quiet;
 
 /// An action on a scalar.
 pub type Step = fn(&mut GScalar<u64>) -> Result<()>;
@@ -106,7 +103,7 @@ fn panics_poison_on_every_rank() {
             let outcomes = job.run(|world| {
                 let mut s = GScalar::new(world, home, 5u64)?;
                 if world.rank() == CULPRIT {
-                    assert!(catch_unwind(AssertUnwindSafe(|| open(&mut s))).is_err());
+                    caught(|| open(&mut s));
                 } else {
                     // The error may reach a rank before it opens the scope.
                     match name {
@@ -218,9 +215,8 @@ fn a_forgotten_guard_at_the_end_of_run() {
                     end(s, keep);
                     Ok(())
                 });
-                let text = outcomes.run.expect_err("run fails").to_string();
                 let who = if by_all { "" } else { "rank 1 " };
-                assert!(text.contains(&format!("{who}has not closed the {name} of the GScalar<u64>")), "{text}");
+                outcomes.run_says(&[&format!("{who}has not closed the {name} of the GScalar<u64>")]);
             }
         }
     });
@@ -254,8 +250,7 @@ fn a_rank_that_has_left() {
                 }
                 step(&mut s)
             });
-            let text = outcomes.run.expect_err("run fails").to_string();
-            assert!(text.contains("has left `run`"), "{text}");
+            outcomes.run_says(&["has left `run`"]);
         }
     });
 }
@@ -263,20 +258,18 @@ fn a_rank_that_has_left() {
 /// Rank 2 waits for the home, which waits for rank 1, which waits for all.
 #[test]
 fn a_scope_that_is_open_around_a_barrier_while_another_rank_waits_for_its_end() {
-    on_every_route([3, 4], |job| {
-        let outcomes = job.run(|world| {
-            let mut s = GScalar::new(world, 0, 0)?;
-            let scope = s.release_c()?; // around the barrier of rank 1
-            match world.rank().index() {
-                1 => world.barrier()?,
-                2 => return scope.finish(),
-                _ => {}
-            }
-            drop(scope);
-            world.barrier()
-        });
-        outcomes
-            .all_say(&["rank 1 has not closed the ReleaseC of the GScalar<i32>"])
-            .all_cite(&["let scope = s.release_c()?; // around the barrier"]);
+    let outcomes = every_route([3, 4]).run(|world| {
+        let mut s = GScalar::new(world, 0, 0)?;
+        let scope = s.release_c()?; // around the barrier of rank 1
+        match world.rank().index() {
+            1 => world.barrier()?,
+            2 => return scope.finish(),
+            _ => {}
+        }
+        drop(scope);
+        world.barrier()
     });
+    outcomes
+        .all_say(&["rank 1 has not closed the ReleaseC of the GScalar<i32>"])
+        .all_cite(&["let scope = s.release_c()?; // around the barrier"]);
 }

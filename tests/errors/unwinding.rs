@@ -1,6 +1,6 @@
 //! Objects that are dropped while an operation panics: inside a call of the same rank, where no other call is possible.
 
-use crate::provoke::{Job, Outcomes, on_every_route};
+use crate::provoke::{Job, Outcomes, every_route, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::any::Any;
@@ -79,8 +79,7 @@ fn is_poisoned(job: Job, outcomes: &Outcomes) {
     for outcome in &outcomes.ranks[1..] {
         assert!(matches!(outcome, Some(Err(Error::Poisoned { .. }))), "{job:?}: {outcome:?}");
     }
-    let text = outcomes.run.as_ref().expect_err("half a phase is not silent").to_string();
-    assert!(text.contains("is poisoned: rank 0 panicked"), "{job:?}: {text}");
+    outcomes.run_says(&["is poisoned: rank 0 panicked"]);
 }
 
 #[test]
@@ -139,13 +138,11 @@ fn an_operation_that_owns_anything_and_panics() {
 
 #[test]
 fn an_operation_that_drops_a_vector_and_goes_on() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run(|world| {
-            assert!(!apply(world, |world| Ok(vector(world)?), Drops)?);
-            world.barrier()
-        });
-        outcomes.run.expect("a vector may be dropped anywhere");
+    let outcomes = every_route([1, 2, 3]).run(|world| {
+        assert!(!apply(world, |world| Ok(vector(world)?), Drops)?);
+        world.barrier()
     });
+    outcomes.succeed("a vector may be dropped anywhere");
 }
 
 /// Uses a vector and a scalar while it is dropped, with an operation that panics.
@@ -169,20 +166,18 @@ impl Drop for Cleans<'_> {
 /// Only one rank, because no other rank waits for this scope during a panic.
 #[test]
 fn an_operation_that_panics_amid_another_panic() {
-    on_every_route([1], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, 9)?;
-            let mut s = GScalar::new(world, 0, 0u64)?;
-            v.release_c_with(Panics)?.finish()?;
-            let panicked = catch_unwind(AssertUnwindSafe(|| {
-                let _cleans = Cleans(&mut v, &mut s);
-                panic!("the first");
-            }));
-            let message = panicked.expect_err("it panics").downcast_ref::<&str>().copied();
-            assert_eq!(message, Some("the first"));
-            assert!(matches!(v.at(0), Err(Error::Poisoned { .. })));
-            Ok(())
-        });
-        outcomes.run.expect("the program has been told");
+    let outcomes = every_route([1]).run(|world| {
+        let mut v = GVector::<u64>::new(world, 9)?;
+        let mut s = GScalar::new(world, 0, 0u64)?;
+        v.release_c_with(Panics)?.finish()?;
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let _cleans = Cleans(&mut v, &mut s);
+            panic!("the first");
+        }));
+        let message = panicked.expect_err("it panics").downcast_ref::<&str>().copied();
+        assert_eq!(message, Some("the first"));
+        assert!(matches!(v.at(0), Err(Error::Poisoned { .. })));
+        Ok(())
     });
+    outcomes.succeed("the program has been told");
 }

@@ -1,7 +1,7 @@
 //! Types and closures of the user that panic on the rank that makes a request: the object is poisoned on all ranks, and
 //! no call is matched with another call.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{Quiet, caught, every_route, on_every_route};
 use aurora_core::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::cell::Cell;
@@ -9,9 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
 /// The rank that makes the error.
 const CULPRIT: usize = 1;
-
-/// A panic payload without a message.
-struct Quiet;
 
 thread_local! {
     /// True while values cannot be decoded on this thread.
@@ -124,7 +121,7 @@ fn a_construction_that_panics_and_is_tried_again() {
                     })
                 };
                 if world.rank() == CULPRIT {
-                    assert!(catch_unwind(AssertUnwindSafe(|| make(true))).is_err());
+                    caught(|| make(true));
                 }
                 let vector = make(false)?;
                 world.barrier()?;
@@ -138,22 +135,20 @@ fn a_construction_that_panics_and_is_tried_again() {
 /// The replica is locked while it is read, and the rank's daemon needs the replica's lock and the kernel.
 #[test]
 fn a_replica_that_cannot_be_read_while_others_set_it() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let scalar = GScalar::new(world, world.size() - 1, Slow(1))?;
-            let mostly = scalar.read_mostly()?;
-            // All ranks have opened the scope before one of them poisons the scalar.
-            world.barrier()?;
-            if world.is_root() {
-                assert!(armed(|| mostly.get()));
-            } else {
-                while mostly.set(Slow(2)).is_ok() {}
-            }
-            world.barrier()?;
-            mostly.get().map(drop)
-        });
-        outcomes.all_say(&["the GScalar<Slow>", "is poisoned: rank 0 panicked inside the ReadMostly"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let scalar = GScalar::new(world, world.size() - 1, Slow(1))?;
+        let mostly = scalar.read_mostly()?;
+        // All ranks have opened the scope before one of them poisons the scalar.
+        world.barrier()?;
+        if world.is_root() {
+            assert!(armed(|| mostly.get()));
+        } else {
+            while mostly.set(Slow(2)).is_ok() {}
+        }
+        world.barrier()?;
+        mostly.get().map(drop)
     });
+    outcomes.all_say(&["the GScalar<Slow>", "is poisoned: rank 0 panicked inside the ReadMostly"]);
 }
 
 /// Takes some time before it panics.

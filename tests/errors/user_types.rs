@@ -1,6 +1,6 @@
 //! Types of the user that are hashed or encoded in several ways: an error, and never another entry.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{every_route, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{Lookup, MapKey};
@@ -31,32 +31,30 @@ where
     K: MapKey + Borrow<Q> + Clone + Debug,
     Q: Hash + Eq + Serialize + ?Sized,
 {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut map = GMap::<K, u64>::new(world)?;
-            let all: HashMap<K, u64> = (0..64).map(|n| (make(n), u64::from(n))).collect();
-            if world.is_root() {
-                all.iter().try_for_each(|(key, value)| map.insert(key.clone(), *value).map(drop))?;
+    let outcomes = every_route([1, 2, 3]).run_freely(|world| {
+        let mut map = GMap::<K, u64>::new(world)?;
+        let all: HashMap<K, u64> = (0..64).map(|n| (make(n), u64::from(n))).collect();
+        if world.is_root() {
+            all.iter().try_for_each(|(key, value)| map.insert(key.clone(), *value).map(drop))?;
+        }
+        world.barrier()?;
+        for key in all.keys() {
+            for (name, outcome) in looked_up::<K, Q>(&mut map, key.borrow()) {
+                let Err(Error::Value { cause, site, .. }) = outcome else {
+                    panic!("{name} of {key:?} at {}: {outcome:?}", map.owner(key.borrow()));
+                };
+                assert!(cause.contains("by the key itself"), "{name}: {cause}");
+                assert!(site.to_string().contains("user_types.rs"), "{name}: {site}");
             }
-            world.barrier()?;
-            for key in all.keys() {
-                for (name, outcome) in looked_up::<K, Q>(&mut map, key.borrow()) {
-                    let Err(Error::Value { cause, site, .. }) = outcome else {
-                        panic!("{name} of {key:?} at {}: {outcome:?}", map.owner(key.borrow()));
-                    };
-                    assert!(cause.contains("by the key itself"), "{name}: {cause}");
-                    assert!(site.to_string().contains("user_types.rs"), "{name}: {site}");
-                }
-            }
-            world.barrier()?;
-            for (key, value) in &all {
-                assert_eq!(map.get(key)?, Some(*value), "{key:?}");
-            }
-            assert_eq!(map.global_len()?, all.len());
-            world.barrier()
-        });
-        outcomes.run.unwrap();
+        }
+        world.barrier()?;
+        for (key, value) in &all {
+            assert_eq!(map.get(key)?, Some(*value), "{key:?}");
+        }
+        assert_eq!(map.global_len()?, all.len());
+        world.barrier()
     });
+    outcomes.succeed("no rank fails");
 }
 
 /// The encoding of a slice begins with its length, that of an array does not: the first bytes are those of another key.
@@ -170,20 +168,18 @@ impl ToOwned for Word {
 
 #[test]
 fn an_owned_form_with_another_hash() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut map = GMap::<Sentence, u64>::new(world)?;
-            let mut scope = map.release_c_with(Sum)?;
-            for word in &WORDS {
-                let refused = scope.update(word, 1);
-                assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
-            }
-            scope.finish()?;
-            assert!(map.is_globally_empty()?);
-            world.barrier()
-        });
-        outcomes.run.unwrap();
+    let outcomes = every_route([1, 2, 3]).run_freely(|world| {
+        let mut map = GMap::<Sentence, u64>::new(world)?;
+        let mut scope = map.release_c_with(Sum)?;
+        for word in &WORDS {
+            let refused = scope.update(word, 1);
+            assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
+        }
+        scope.finish()?;
+        assert!(map.is_globally_empty()?);
+        world.barrier()
     });
+    outcomes.succeed("no rank fails");
 }
 
 /// A key with a field that serde skips, so that another key arrives.
@@ -231,42 +227,38 @@ impl Hash for Shallow {
 
 #[test]
 fn a_key_that_arrives_as_another_of_its_hash() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut map = GMap::<Shallow, u64>::new(world)?;
-            for n in 0..16 {
-                for (name, outcome) in looked_up(&mut map, &Shallow(n, 1)) {
-                    assert!(matches!(outcome, Err(Error::Value { .. })), "{name}: {outcome:?}");
-                }
-                let inserted = map.insert(Shallow(n, 1), n);
-                assert!(matches!(inserted, Err(Error::Value { .. })), "{inserted:?}");
+    let outcomes = every_route([1, 2, 3]).run_freely(|world| {
+        let mut map = GMap::<Shallow, u64>::new(world)?;
+        for n in 0..16 {
+            for (name, outcome) in looked_up(&mut map, &Shallow(n, 1)) {
+                assert!(matches!(outcome, Err(Error::Value { .. })), "{name}: {outcome:?}");
             }
-            world.barrier()?;
-            // Own writes are not encoded: the key stays in the map as it is, but cannot be collected.
-            let own = (0..).find(|n| map.owner(&Shallow(*n, 1)) == world.rank()).expect("every rank owns keys");
-            let mut scope = map.release_c()?;
-            scope.insert(Shallow(own, 1), 1)?;
-            scope.finish()?;
-            let collected = map.gather_to(0);
-            assert!(matches!(collected, Err(Error::Value { .. })), "{collected:?}");
-            world.barrier()
-        });
-        outcomes.run.unwrap();
+            let inserted = map.insert(Shallow(n, 1), n);
+            assert!(matches!(inserted, Err(Error::Value { .. })), "{inserted:?}");
+        }
+        world.barrier()?;
+        // Own writes are not encoded: the key stays in the map as it is, but cannot be collected.
+        let own = (0..).find(|n| map.owner(&Shallow(*n, 1)) == world.rank()).expect("every rank owns keys");
+        let mut scope = map.release_c()?;
+        scope.insert(Shallow(own, 1), 1)?;
+        scope.finish()?;
+        let collected = map.gather_to(0);
+        assert!(matches!(collected, Err(Error::Value { .. })), "{collected:?}");
+        world.barrier()
     });
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut map = GMap::<Shallow, u64>::new(world)?;
-            let theirs = (0..).find(|n| map.owner(&Shallow(*n, 1)) == CULPRIT).expect("every rank owns keys");
-            let mut scope = map.release_c()?;
-            // All ranks have opened the scope before one of them can cause the error.
-            world.barrier()?;
-            let ended = if world.is_root() { scope.insert(Shallow(theirs, 1), 1) } else { Ok(()) }.and(scope.finish());
-            world.barrier()?;
-            ended?;
-            map.get(&Shallow(0, 0)).map(drop)
-        });
-        outcomes.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
+    outcomes.succeed("no rank fails");
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut map = GMap::<Shallow, u64>::new(world)?;
+        let theirs = (0..).find(|n| map.owner(&Shallow(*n, 1)) == CULPRIT).expect("every rank owns keys");
+        let mut scope = map.release_c()?;
+        // All ranks have opened the scope before one of them can cause the error.
+        world.barrier()?;
+        let ended = if world.is_root() { scope.insert(Shallow(theirs, 1), 1) } else { Ok(()) }.and(scope.finish());
+        world.barrier()?;
+        ended?;
+        map.get(&Shallow(0, 0)).map(drop)
     });
+    outcomes.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
 }
 
 /// The decoder expects a skipped field, because no field names are sent.
@@ -279,33 +271,31 @@ struct Skips {
 
 #[test]
 fn values_of_which_parts_are_skipped() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut map = GMap::<u64, Skips>::new(world)?;
-            let mut own = (0..).filter(|key| map.owner(key) == world.rank());
-            let keys = [(); 2].map(|()| own.next().expect("every rank owns keys"));
-            let whole = Skips { first: Some(1), second: 2 };
-            let mut scope = map.release_c()?;
-            keys.iter().try_for_each(|key| scope.insert(*key, Skips::default()))?;
-            scope.finish()?;
-            let all = world.all_gather(keys)?.concat();
-            let found = map.get_many(&all);
+    let outcomes = every_route([1, 2, 3]).run_freely(|world| {
+        let mut map = GMap::<u64, Skips>::new(world)?;
+        let mut own = (0..).filter(|key| map.owner(key) == world.rank());
+        let keys = [(); 2].map(|()| own.next().expect("every rank owns keys"));
+        let whole = Skips { first: Some(1), second: 2 };
+        let mut scope = map.release_c()?;
+        keys.iter().try_for_each(|key| scope.insert(*key, Skips::default()))?;
+        scope.finish()?;
+        let all = world.all_gather(keys)?.concat();
+        let found = map.get_many(&all);
+        assert!(matches!(found, Err(Error::Value { .. })), "{found:?}");
+        for key in &all {
+            let found = map.get(key);
             assert!(matches!(found, Err(Error::Value { .. })), "{found:?}");
-            for key in &all {
-                let found = map.get(key);
-                assert!(matches!(found, Err(Error::Value { .. })), "{found:?}");
-            }
-            let inserted = map.insert(all[0], Skips::default());
-            assert!(matches!(inserted, Err(Error::Value { .. })), "{inserted:?}");
-            world.barrier()?;
-            let mut scope = map.release_c()?;
-            keys.iter().try_for_each(|key| scope.insert(*key, whole.clone()))?;
-            scope.finish()?;
-            assert_eq!(map.get_many(&all)?, vec![Some(whole); all.len()]);
-            world.barrier()
-        });
-        outcomes.run.unwrap();
+        }
+        let inserted = map.insert(all[0], Skips::default());
+        assert!(matches!(inserted, Err(Error::Value { .. })), "{inserted:?}");
+        world.barrier()?;
+        let mut scope = map.release_c()?;
+        keys.iter().try_for_each(|key| scope.insert(*key, whole.clone()))?;
+        scope.finish()?;
+        assert_eq!(map.get_many(&all)?, vec![Some(whole); all.len()]);
+        world.barrier()
     });
+    outcomes.succeed("no rank fails");
 }
 
 /// Writes one number more than it reads.
@@ -411,10 +401,9 @@ fn is_named<T: Debug + Clone + Eq + Hash + Serialize + for<'d> Deserialize<'d> +
                 // A single rank sends nothing in `broadcast`, for example.
                 continue;
             }
-            let text = outcomes.run.expect_err(action).to_string();
             let words = [name, "`Deserialize`", "`Serialize`"];
-            assert!(words.iter().all(|word| text.contains(word)), "{action}: {text}");
-            assert!(!text.contains("same build"), "{action}: {text}");
+            outcomes.run_says(&words);
+            assert!(!outcomes.run_text().contains("same build"), "{action}: {outcomes:?}");
         }
     });
 }
