@@ -1,9 +1,9 @@
 //! Support of the integration tests and benches: one SPMD body, run in many worlds.
 //!
-//! A [`Body`] is a function of a [`World`](aurora_core::World). A [`Place`](place::Place) gives the number
-//! of ranks, their launcher and the carrier of their messages. Threads run a body in this process. Processes and MPI
-//! ranks are a *job*: this binary, started again. In a job one world runs many bodies one after the other and reports
-//! the result of each.
+//! A [`Body`] is a function of a [`World`](aurora_core::World). A [`Place`](place::Place) gives the number of ranks,
+//! their launcher and the carrier of their messages. Threads run a body in this process. Processes and MPI ranks are a
+//! *job*: this binary, started again. In a job one world runs many bodies one after the other and reports the result of
+//! each.
 
 pub mod against;
 mod body;
