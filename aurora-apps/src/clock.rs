@@ -11,6 +11,7 @@ use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
 pub use aurora_report::Kind;
+use clap::builder::{BoolValueParser, TypedValueParser};
 use std::time::{Duration, Instant};
 
 /// Something that is measured by another function.
@@ -37,6 +38,11 @@ impl Pace {
             Pace::Apart => 1,
         }
     }
+}
+
+/// Returns the parser of an option that asks for [`Pace::Apart`].
+pub fn apart() -> impl TypedValueParser<Value = Pace> {
+    BoolValueParser::new().map(|apart| if apart { Pace::Apart } else { Pace::Running })
 }
 
 /// One phase as one rank measured it.

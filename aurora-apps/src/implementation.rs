@@ -2,40 +2,40 @@
 
 use aurora_core::prelude::*;
 use aurora_core::{LaunchInfo, Launcher};
+use clap::ValueEnum;
 use thiserror::Error;
 
 /// The way in which an operation or a program is carried out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Implementation {
-    /// By this library.
+    /// This library.
     #[default]
     Aurora,
-    /// By this library. Each load is complete before the program computes with any of it.
+    /// This library, without computing during a load.
     AuroraWhole,
-    /// By the MPI collective operations that are made for the purpose.
+    /// Collective operations of MPI.
     MpiCollective,
-    /// By MPI's nonblocking messages, all at once. A program computes with each message as it arrives.
+    /// Isend and Irecv of MPI. Programs compute with data as it arrives.
     MpiIsend,
-    /// By MPI's nonblocking messages, all at once. A program computes when all messages have arrived, literally as in
-    /// the paper.
+    /// Isend and Irecv of MPI, without computing during a load.
     MpiIsendWhole,
-    /// By MPI's nonblocking messages around a ring of ranks.
+    /// Isend and Irecv of MPI around a ring of ranks.
     MpiRing,
-    /// By MPI's Alltoallv, with batches that the program makes itself.
+    /// Batches for each owner, made by hand, and MPI's Alltoallv.
     MpiAlltoallv,
-    /// By this library without a behaviour: element by element.
+    /// This library without a behaviour, element by element.
     Naive,
-    /// By this library with a Paged scope, where the first choice is a HaloCache.
+    /// Pages that are copied when they are touched, and syncs.
     Pages,
-    /// By this library's `treadmarks`, a shared memory of pages after TreadMarks.
+    /// Pages as in TreadMarks: a request for each page and rank that has written it.
     Treadmarks,
-    /// By this library with an Accumulate, where the first choice is a ReleaseC.
+    /// Partial sums of each rank, merged at the end.
     Accumulate,
-    /// By the sequential program, on rank 0 alone.
+    /// The sequential program, on rank 0 alone.
     Sequential,
-    /// By one TCP connection.
+    /// One TCP connection.
     Tcp,
-    /// By threads of one rank, as many as there are ranks, with rayon.
+    /// As many threads as there are ranks, all of rank 0, with rayon.
     Rayon,
 }
 

@@ -15,20 +15,23 @@
 //! - [`mod@bench`]: the operations that such programs consist of, each measured alone and compared with MPI.
 //!
 //! ```
-//! use aurora_apps::mm2::{self, Kernel, Mm2};
+//! use aurora_apps::job::{App, Job, defaults};
+//! use aurora_apps::mm2::{Kernel, Mm2};
 //! use aurora_core::prelude::*;
 //!
-//! let mm2 = Mm2 { size: 30, reps: 2, kernel: Kernel::Dot, ..Mm2::default() };
-//! let report = Config::threads(3).run(|world| mm2::run(world, &mm2, &mut |_| ()))?;
+//! let mm2 = Mm2 { size: 30, kernel: Kernel::Dot, ..defaults() };
+//! let job = Job { reps: 2, ..Job::of(mm2) };
+//! let report = Config::threads(3).run(|world| Mm2::run(world, &job, &mut |_| ()))?;
 //! assert!(report.main.verified);
 //! # Ok::<(), aurora_core::Error>(())
 //! ```
 //!
-//! The applications share: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of
-//! the whole job), [`launches`] (figures of super-programs), [`agree`], [`block`], [`check`] and [`checksum`] (values
-//! that all ranks must agree on, and results), [`random`] (data sets by position), [`implementation`] and [`meeting`]
-//! (the implementations to compare, and the barriers around a measurement), [`lines`] (the number of code lines of the
-//! programs).
+//! The applications share: [`job`] (parameters, and the repetitions in which implementations take turns), [`values`]
+//! (the forms of parameters on a command line), [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and
+//! [`report`] (figures of the whole job), [`launches`] (figures of super-programs), [`agree`], [`block`], [`check`] and
+//! [`checksum`] (values that all ranks must agree on, and results), [`random`] (data sets by position),
+//! [`implementation`] and [`meeting`] (the implementations to compare, and the barriers around a measurement),
+//! [`lines`] (the number of code lines of the programs).
 
 pub mod agree;
 pub mod bench;
@@ -43,6 +46,7 @@ pub mod farm;
 pub mod histogram;
 pub mod implementation;
 pub mod indexgather;
+pub mod job;
 pub mod launches;
 pub mod lines;
 pub mod meeting;
@@ -55,6 +59,7 @@ pub mod sor;
 pub mod sparse_mm;
 pub mod tally;
 pub mod tsp;
+pub mod values;
 pub mod wordcount;
 
 pub use aurora_report as report;

@@ -69,21 +69,6 @@ impl Job {
     }
 }
 
-/// The part of a report that describes the run and is not measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject {
-    /// The application's name.
-    pub app: &'static str,
-    /// The implementation of the application.
-    pub implementation: Implementation,
-    /// Kernel or kind of input.
-    pub variant: &'static str,
-    /// Rows of a matrix, or keys.
-    pub size: usize,
-    /// The seed of the first repetition.
-    pub seed: u64,
-}
-
 impl Tally {
     /// Collective. Adds a repetition; every repetition has the same phases.
     pub fn add(&mut self, world: &World, mine: &Repetition) -> Result<()> {
@@ -95,8 +80,8 @@ impl Tally {
         Ok(())
     }
 
-    /// Returns the report of all repetitions.
-    pub fn report(&self, world: &World, subject: Subject) -> Report {
+    /// Returns the report of all repetitions by `implementation`, without the description of the job.
+    pub fn report(&self, world: &World, implementation: Implementation) -> Report {
         let of = |figure: fn(&Job) -> f64| Spread::of(self.jobs.iter().map(figure));
         let phase = |column: usize| Spread::of(self.jobs.iter().map(|job| job.phases[column]));
         let sharing = |job: &Job| {
@@ -104,20 +89,16 @@ impl Tally {
             let sharing = phases.filter(|((_, kind), _)| *kind == Kind::Sharing);
             sharing.fold(0.0, |sum, (_, seconds)| sum + seconds)
         };
-        let ours = subject.implementation.is_ours();
+        let ours = implementation.is_ours();
         let sent = |figure: fn(&Job) -> f64| ours.then(|| of(figure).median.round() as u64);
         let mut cores = Ticks::default();
         self.jobs.iter().for_each(|job| cores += job.cores);
         let seconds = of(|job| job.seconds);
         let sequential = of(|job| job.sequential).median;
         Report {
-            app: subject.app.into(),
-            implementation: subject.implementation.name().into(),
-            variant: subject.variant.into(),
+            implementation: implementation.name().into(),
             ranks: world.size(),
-            size: subject.size,
             reps: self.jobs.len(),
-            seed: subject.seed,
             seconds,
             repetitions: self.jobs.iter().map(|job| job.seconds).collect(),
             sharing_seconds: Spread::of(self.jobs.iter().map(sharing)),

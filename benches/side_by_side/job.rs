@@ -3,9 +3,10 @@
 use super::case::{Variant, Work, variants};
 use super::scope::Scopes;
 use aurora_apps::bench::{self, Series, Took};
-use aurora_apps::implementation::{Conditions, Offer};
-use aurora_apps::mm2::{self, Mm2};
-use aurora_apps::psrs::{self, Psrs};
+use aurora_apps::implementation::{Conditions, Implementation, Offer};
+use aurora_apps::job::{self, App, defaults};
+use aurora_apps::mm2::Mm2;
+use aurora_apps::psrs::Psrs;
 use aurora_apps::report::Measured;
 use aurora_core::prelude::*;
 use std::time::Duration;
@@ -70,10 +71,10 @@ type Stage<'w> = Box<dyn FnMut(u64, &mut dyn FnMut()) -> Result<Took> + 'w>;
 
 /// Collective. Prepares a variant and its memory. With `damage` its results are wrong.
 fn stage<'w>(world: &'w World, variant: &Variant, damage: bool) -> Result<Stage<'w>> {
-    let implementations = vec![variant.by];
+    let by = variant.by;
     Ok(match variant.work {
         Work::Operation(operation) | Work::WithRead(operation) => {
-            let job = bench::Job { operation, implementations, reps: 0, seed: None, damage };
+            let job = bench::Job { operation, implementations: vec![by], reps: 0, seed: None, damage };
             let mut series = Series::new(world, &job)?;
             Box::new(move |iterations, progress| series.run(iterations, progress))
         }
@@ -84,17 +85,20 @@ fn stage<'w>(world: &'w World, variant: &Variant, damage: bool) -> Result<Stage<
         // A program allocates its memory itself. Its first repetition, which touches the memory, does not count.
         Work::Program(program, size) => Box::new(move |iterations, progress| {
             let reps = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_add(1);
-            let (implementations, progress) = (implementations.clone(), &mut |_| progress());
+            let progress = &mut |_| progress();
             let ran = match program.name() {
-                "mm2" => mm2::run(world, &Mm2 { size, reps, implementations, damage, ..Mm2::default() }, progress)?,
-                _ => {
-                    psrs::run(world, &Psrs { keys: size, reps, implementations, damage, ..Psrs::default() }, progress)?
-                }
+                "mm2" => Mm2::run(world, &job_of(Mm2 { size, ..defaults() }, by, reps, damage), progress)?,
+                _ => Psrs::run(world, &job_of(Psrs { keys: size, ..defaults() }, by, reps, damage), progress)?,
             };
             let seconds = ran.main.repetitions.iter().skip(1).sum();
             Ok(Took { seconds, with_read: 0.0, wrong: if ran.verified() { 0.0 } else { 1.0 } })
         }),
     })
+}
+
+/// Returns the job of a program by one implementation.
+fn job_of<P: App>(program: P, by: Implementation, reps: usize, damage: bool) -> job::Job<P> {
+    job::Job { implementations: vec![by], reps, damage, ..job::Job::of(program) }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::launch::speaks;
 use crate::run::{RunArguments, unstarted};
 use crate::table::count;
-use crate::values::seconds;
 use crate::{FAILED, complain};
+use aurora_apps::values::seconds;
 use aurora_core::LaunchInfo;
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};

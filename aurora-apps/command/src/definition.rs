@@ -2,7 +2,8 @@
 
 use crate::arguments::Arguments;
 use crate::examples;
-use crate::implementation::{IMPLEMENTATIONS, parser_of};
+use crate::implementation::parser_of;
+use aurora_apps::job::IMPLEMENTATIONS;
 use clap::CommandFactory;
 
 /// Returns the command line.

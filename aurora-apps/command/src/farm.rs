@@ -1,14 +1,14 @@
 //! `aurora farm`: units that sleep on ranks of different speeds.
 
-use crate::arguments::{Repetitions, WorldArguments};
+use crate::arguments::WorldArguments;
 use crate::refusal::{Reason, Refusal};
 use crate::simulate::policies::Policies;
 use crate::table::{Table, count};
-use crate::values::{number, speed};
 use crate::{measure, prepare};
 use aurora_apps::farm::{self, Farm, Impossible, MOST_INSTRUCTIONS};
 use aurora_apps::report::Spread;
 use aurora_apps::report::farm::Farm as Report;
+use aurora_apps::values::{number, speed};
 use aurora_core::LaunchInfo;
 use clap::Args;
 use std::env;
@@ -45,8 +45,15 @@ pub struct FarmArguments {
     /// Maximum number of instructions of a rank that run or are granted ahead
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub in_flight: u32,
-    #[command(flatten)]
-    pub repetitions: Repetitions,
+    /// Number of repetitions, each with new data
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<usize>(1..=1_000_000))]
+    pub reps: usize,
+    /// Seed of the data [default: a new one each time]
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..))]
+    pub seed: Option<u64>,
+    /// Damage each result before it is verified
+    #[arg(long, hide = true)]
+    pub damage: bool,
     #[command(flatten)]
     pub world: WorldArguments,
 }
@@ -62,9 +69,9 @@ impl FarmArguments {
             known_speeds: self.known,
             policies: self.policy.0.iter().map(|(_, policy)| *policy).collect(),
             in_flight: self.in_flight,
-            reps: self.repetitions.reps as usize,
-            seed: self.repetitions.seed,
-            damage: self.repetitions.damage,
+            reps: self.reps,
+            seed: self.seed,
+            damage: self.damage,
         }
     }
 
@@ -95,7 +102,7 @@ pub fn start(arguments: &FarmArguments) -> Result<ExitCode, Refusal> {
     if world.ranks.is_none() && !is_set && LaunchInfo::detect() == LaunchInfo::Alone {
         world.ranks = Some(job.speeds.as_ref().map_or(PAPER_RANKS, |speeds| speeds.len().max(1) as u32));
     }
-    let start = prepare(&world, None)?;
+    let start = prepare(&world)?;
     let ranks = start.config.planned_ranks().ok().flatten();
     job.check(ranks).map_err(|reason| arguments.refusal(reason))?;
     Ok(measure(start, job.reps, |world, progress| farm::run(world, &job, progress)))

@@ -17,32 +17,25 @@ mod memory;
 mod model;
 #[cfg(test)]
 mod page;
+mod program;
 mod progress;
 mod refusal;
 mod report;
 mod run;
 mod simulate;
-mod sor;
 mod sparse_mm;
 mod table;
-mod values;
 
-use arguments::{
-    Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
-    TspArguments, WordCountArguments, WorldArguments,
-};
-use aurora_apps::implementation::{Implementation, Program};
+use arguments::{Arguments, Command, WorldArguments};
 use aurora_apps::report::Measured;
 use aurora_apps::report::circumstances::{Circumstances, WithCircumstances};
 use aurora_apps::report::label::{Label, Labels};
-use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp, wordcount};
 use aurora_core::LaunchInfo;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use definition::definition;
 use launch::speaks;
-use memory::Demand;
 use progress::Progress;
 use refusal::{Reason, Refusal};
 use serde::Serialize;
@@ -69,19 +62,19 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error.format(&mut definition()), starter),
     };
     let outcome = match &arguments.command {
-        Command::Mm2(mm2) => run_mm2(mm2),
-        Command::Psrs(psrs) => run_psrs(psrs),
-        Command::Histogram(histogram) => run_histogram(histogram),
-        Command::Wordcount(wordcount) => run_wordcount(wordcount),
-        Command::Indexgather(indexgather) => run_indexgather(indexgather),
-        Command::Diffusion(diffusion) => run_diffusion(diffusion),
-        Command::Sor(arguments) => sor::start(arguments),
-        Command::SparseMm(arguments) => sparse_mm::start(arguments),
-        Command::Cholesky(arguments) => cholesky::start(arguments),
+        Command::Mm2(arguments) => program::start(arguments),
+        Command::Psrs(arguments) => program::start(arguments),
+        Command::Histogram(arguments) => program::start(arguments),
+        Command::Wordcount(arguments) => program::start(arguments),
+        Command::Indexgather(arguments) => program::start(arguments),
+        Command::Diffusion(arguments) => program::start(arguments),
+        Command::Sor(arguments) => program::start(arguments),
+        Command::SparseMm(arguments) => program::start(arguments),
+        Command::Cholesky(arguments) => program::start(arguments),
+        Command::Tsp(arguments) => program::start(arguments),
         Command::Farm(arguments) => farm::start(arguments),
-        Command::Tsp(tsp) => run_tsp(tsp),
         Command::Bench(arguments) => bench::start(arguments, starter),
-        Command::Info(world) => prepare(world, None).map(info::show),
+        Command::Info(world) => prepare(world).map(info::show),
         Command::Run(arguments) => arguments.check().map(|()| run::start(arguments)),
         Command::Check(arguments) => arguments.run.check().map(|()| check::show(arguments, starter)),
         Command::Completions(arguments) => Ok(complete(arguments.shell)),
@@ -110,81 +103,6 @@ fn called(matches: &ArgMatches) -> Vec<String> {
     names
 }
 
-fn run_mm2(arguments: &Mm2Arguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let bytes = if beside_others(&job.implementations) { memory::matrices_beside_others } else { memory::matrices };
-    let start =
-        prepare(&arguments.world, Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }))?;
-    launch::check_weights(&job.weights, &start.config)?;
-    implementation::check(&Program("mm2"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| mm2::run(world, &job, progress)))
-}
-
-fn run_psrs(arguments: &PsrsArguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let bytes = if beside_others(&job.implementations) { memory::keys_beside_others } else { memory::keys };
-    let start = prepare(&arguments.world, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
-    implementation::check(&Program("psrs"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| psrs::run(world, &job, progress)))
-}
-
-fn run_histogram(arguments: &HistogramArguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let bytes = memory::counters;
-    let start = prepare(&arguments.world, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
-    implementation::check(&Program("histogram"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| histogram::run(world, &job, progress)))
-}
-
-fn run_wordcount(arguments: &WordCountArguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let text: Demand = Demand { argument: "--bytes <B>", value: arguments.bytes, bytes: memory::texts };
-    let start = prepare(&arguments.world, Some(text))?;
-    let words = Demand { argument: "--words <N>", value: arguments.words, bytes: memory::words };
-    launch::check_memory(words, &start.config)?;
-    implementation::check(&Program("wordcount"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| wordcount::run(world, &job, progress)))
-}
-
-fn run_indexgather(arguments: &IndexGatherArguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let table: Demand = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
-    let start = prepare(&arguments.world, Some(table))?;
-    let reads = Demand { argument: "--reads <N>", value: arguments.reads, bytes: memory::lookups };
-    launch::check_memory(reads, &start.config)?;
-    implementation::check(&Program("indexgather"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| indexgather::run(world, &job, progress)))
-}
-
-fn run_diffusion(arguments: &DiffusionArguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let bytes = if beside_others(&job.implementations) { memory::plates_beside_others } else { memory::plates };
-    let cells = u64::from(arguments.rows) * u64::from(arguments.cols);
-    let start =
-        prepare(&arguments.world, Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }))?;
-    launch::check_weights(&job.weights, &start.config)?;
-    implementation::check(&Program("diffusion"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| diffusion::run(world, &job, progress)))
-}
-
-fn run_tsp(arguments: &TspArguments) -> Result<ExitCode, Refusal> {
-    let job = arguments.job();
-    let start = prepare(&arguments.world, None)?;
-    if speaks(start.starter) {
-        job.source.check().map_err(|fault| Refusal {
-            argument: "--file <X.tsp>",
-            value: arguments.file.as_ref().map(|file| file.display().to_string()),
-            reason: Reason::File(fault),
-        })?;
-    }
-    implementation::check(&Program("tsp"), &job.implementations, &start.config)?;
-    Ok(measure(start, job.reps, |world, progress| tsp::run(world, &job, progress)))
-}
-
-fn beside_others(implementations: &[Implementation]) -> bool {
-    implementations.iter().any(|implementation| *implementation != Implementation::Aurora)
-}
-
 fn complete(shell: clap_complete::Shell) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut definition(), "aurora", &mut script);
@@ -210,11 +128,8 @@ struct Start {
     starter: LaunchInfo,
 }
 
-fn prepare(world: &WorldArguments, demand: Option<Demand>) -> Result<Start, Refusal> {
+fn prepare(world: &WorldArguments) -> Result<Start, Refusal> {
     let config = launch::config(world)?;
-    if let Some(demand) = demand {
-        launch::check_memory(demand, &config)?;
-    }
     let starter = config.launch_info();
     let circumstances = circumstances(labelled(&world.labels)?, matches!(starter, LaunchInfo::Step { .. }));
     Ok(Start { config, circumstances, json: world.json, starter })

@@ -11,7 +11,7 @@ pub struct Demand<F = Bytes> {
     /// The argument's name in the help.
     pub argument: &'static str,
     /// The argument's value.
-    pub value: u64,
+    pub value: usize,
     /// Bytes that a value needs on this machine, by the value and the number of ranks.
     pub bytes: F,
 }
@@ -139,7 +139,7 @@ pub fn touched(bytes: u64, ranks: u64) -> u128 {
 impl<F: Fn(u64, u64) -> u128> Demand<F> {
     /// Checks that `available` bytes are enough for `ranks` ranks that share this machine.
     pub fn check(&self, ranks: u64, available: u64) -> Result<(), Refusal> {
-        let needed = (self.bytes)(self.value, ranks);
+        let needed = (self.bytes)(self.value as u64, ranks);
         if needed <= u128::from(available) {
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl<F: Fn(u64, u64) -> u128> Demand<F> {
     /// Returns the largest value that fits.
     fn most(&self, ranks: u64, available: u64) -> u64 {
         let fits = |value: u64| (self.bytes)(value, ranks) <= u128::from(available);
-        let (mut low, mut high) = (0, self.value);
+        let (mut low, mut high) = (0, self.value as u64);
         while low + 1 < high {
             let middle = low + (high - low) / 2;
             if fits(middle) {
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn the_most_that_fits_fits_and_one_more_does_not() {
-        let demand = |value| -> Demand { Demand { argument: "--size <N>", value, bytes: matrices } };
+        let demand =
+            |value: u64| -> Demand { Demand { argument: "--size <N>", value: value as usize, bytes: matrices } };
         let found = most(demand(4_000_000_000), 2, 48 << 20).expect("too much");
         assert_eq!(most(demand(found), 2, 48 << 20), None);
         assert_eq!(most(demand(found + 1), 2, 48 << 20), Some(found));
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn no_number_overflows() {
-        let demand: Demand = Demand { argument: "--keys <N>", value: u64::MAX, bytes: keys };
+        let demand: Demand = Demand { argument: "--keys <N>", value: usize::MAX, bytes: keys };
         assert_eq!(most(demand, 1, 1 << 40), Some((1 << 40) / 32));
     }
 }

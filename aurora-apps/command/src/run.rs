@@ -3,7 +3,7 @@
 use crate::arguments::RouteName;
 use crate::complain;
 use crate::refusal::{Reason, Refusal};
-use crate::values::number;
+use aurora_apps::values::number;
 use clap::{Args, ValueEnum};
 use std::env;
 use std::ffi::{OsStr, OsString};

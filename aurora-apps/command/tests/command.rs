@@ -11,7 +11,8 @@ mod started;
 mod support;
 
 use aurora_apps::implementation::{Implementation, Offer, Program};
-use aurora_apps::sor::{self, Problem, Sor};
+use aurora_apps::job::{App, Job};
+use aurora_apps::sor::{Problem, Sor};
 use aurora_core::Config;
 use serde_json::Value;
 use std::process::Command;
@@ -80,8 +81,8 @@ fn treadmarks_counts_by_causes() {
     assert!(report["diff_bytes"].as_u64().is_some_and(|bytes| bytes <= 14 * 20 * 280), "{report}");
     // Ranks that are threads count the same.
     let implementations = vec![Implementation::Treadmarks];
-    let job = Sor { problem: Problem::S, implementations, reps: 1, seed: Some(5), damage: false };
-    let threads = Config::threads(8).run(|world| sor::run(world, &job, &mut |_| ())).expect("a job");
+    let job = Job { implementations, reps: 1, seed: Some(5), ..Job::of(Sor { problem: Problem::S }) };
+    let threads = Config::threads(8).run(|world| Sor::run(world, &job, &mut |_| ())).expect("a job");
     assert_eq!(threads.main.measures.len(), 6);
     threads.main.measures.iter().for_each(|(cause, count)| assert_eq!(report[cause], *count, "{cause}"));
 }

@@ -1,22 +1,27 @@
 //! Diffusion on ranks that are threads: equal to the sequential result bit by bit for every shape, and damage is found.
 
-use aurora_apps::diffusion::{self, Diffusion};
+use aurora_apps::diffusion::Diffusion;
 use aurora_apps::implementation::Implementation;
+use aurora_apps::job::{App, Job};
 use aurora_apps::report::{Comparison, Measured, Report};
 use aurora_core::Route;
 use aurora_core::prelude::*;
 
-fn compare(config: Config, job: &Diffusion) -> Comparison<Report> {
-    let outcome = config.run(|world| diffusion::run(world, job, &mut |_| ()));
+fn compare(config: Config, job: &Job<Diffusion>) -> Comparison<Report> {
+    let outcome = config.run(|world| Diffusion::run(world, job, &mut |_| ()));
     outcome.unwrap_or_else(|error| panic!("{job:?}: {error}"))
 }
 
-fn run(ranks: usize, job: Diffusion) -> Report {
+fn run(ranks: usize, job: Job<Diffusion>) -> Report {
     compare(Config::threads(ranks), &job).main
 }
 
-fn small(rows: usize, cols: usize, steps: usize) -> Diffusion {
-    Diffusion { rows, cols, steps, reps: 2, seed: Some(17), ..Diffusion::default() }
+fn with(program: Diffusion) -> Job<Diffusion> {
+    Job { reps: 2, seed: Some(17), ..Job::of(program) }
+}
+
+fn small(rows: usize, cols: usize, steps: usize) -> Job<Diffusion> {
+    with(Diffusion { rows, cols, steps, weights: Vec::new() })
 }
 
 #[test]
@@ -37,7 +42,7 @@ fn every_shape_is_verified() {
 fn element_by_element_it_comes_to_the_same() {
     let implementations = vec![Implementation::Naive, Implementation::Aurora, Implementation::Sequential];
     for ranks in 1..=4 {
-        let job = Diffusion { implementations: implementations.clone(), ..small(13, 11, 5) };
+        let job = Job { implementations: implementations.clone(), ..small(13, 11, 5) };
         let comparison = compare(Config::threads(ranks).route(Route::Udp), &job);
         assert!(comparison.verified(), "{comparison:?}");
         assert_eq!(comparison.main.implementation, "aurora");
@@ -54,7 +59,8 @@ fn ranks_may_have_weights() {
     for weights in [vec![1.0, 3.0], vec![2.5, 0.0, 1.0], vec![0.0, 7.0, 0.0, 1.0], vec![0.0, 1.0]] {
         for damage in [false, true] {
             let implementations = implementations.clone();
-            let job = Diffusion { implementations, damage, weights: weights.clone(), ..small(14, 9, 5) };
+            let diffusion = Diffusion { rows: 14, cols: 9, steps: 5, weights: weights.clone() };
+            let job = Job { implementations, damage, ..with(diffusion) };
             let comparison = compare(Config::threads(weights.len()), &job);
             assert!(comparison.results.iter().all(|report| report.verified != damage), "{comparison:?}");
         }
@@ -67,7 +73,7 @@ fn ranks_may_have_weights() {
 fn a_step_costs_a_message_to_each_neighbour() {
     for ranks in 1..=4 {
         let messages = |steps| {
-            let job = Diffusion { reps: 5, ..small(40, 10, steps) };
+            let job = Job { reps: 5, ..small(40, 10, steps) };
             compare(Config::threads(ranks).route(Route::Udp), &job).main.messages.expect("counted")
         };
         let (few, many) = (messages(10), messages(110));
@@ -82,7 +88,7 @@ fn one_flipped_bit_is_noticed() {
     for ranks in 1..=4 {
         for (rows, cols) in [(1, 1), (16, 5)] {
             for implementation in [Implementation::Aurora, Implementation::Naive, Implementation::Sequential] {
-                let job = Diffusion { damage: true, implementations: vec![implementation], ..small(rows, cols, 3) };
+                let job = Job { damage: true, implementations: vec![implementation], ..small(rows, cols, 3) };
                 let report = run(ranks, job);
                 assert!(!report.verified, "{report:?}");
             }

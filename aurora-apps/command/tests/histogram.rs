@@ -1,22 +1,23 @@
 //! The histogram on ranks that are threads: right for every size, by each implementation, and damage is found.
 
-use aurora_apps::histogram::{self, Histogram};
+use aurora_apps::histogram::Histogram;
 use aurora_apps::implementation::Implementation;
+use aurora_apps::job::{App, Job};
 use aurora_apps::report::{Comparison, Report};
 use aurora_core::prelude::*;
 
 const ALL: [Implementation; 4] =
     [Implementation::Aurora, Implementation::Accumulate, Implementation::Naive, Implementation::Sequential];
 
-fn run(ranks: usize, job: Histogram) -> Comparison<Report> {
+fn run(ranks: usize, job: Job<Histogram>) -> Comparison<Report> {
     let job = &job;
     Config::threads(ranks)
-        .run(|world| histogram::run(world, job, &mut |_| ()))
+        .run(|world| Histogram::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
 }
 
-fn small(table: usize, updates: usize) -> Histogram {
-    Histogram { table, updates, implementations: ALL.into(), reps: 2, seed: Some(17), ..Histogram::default() }
+fn small(table: usize, updates: usize) -> Job<Histogram> {
+    Job { implementations: ALL.into(), reps: 2, seed: Some(17), ..Job::of(Histogram { table, updates }) }
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn every_size_is_verified() {
 fn one_misplaced_update_is_noticed_in_each() {
     for ranks in 1..=4 {
         for table in [1, 2, 1000] {
-            let report = run(ranks, Histogram { damage: true, ..small(table, 2000) });
+            let report = run(ranks, Job { damage: true, ..small(table, 2000) });
             assert!(report.results.iter().all(|report| !report.verified), "{report:?}");
         }
     }

@@ -1,20 +1,21 @@
 //! Random reads of a table on ranks that are threads: right for every size, and damage is found.
 
 use aurora_apps::implementation::Implementation;
-use aurora_apps::indexgather::{self, IndexGather};
+use aurora_apps::indexgather::IndexGather;
+use aurora_apps::job::{App, Job};
 use aurora_apps::report::{Comparison, Measured, Report};
 use aurora_core::Route;
 use aurora_core::prelude::*;
 
 const ALL: [Implementation; 3] = [Implementation::Naive, Implementation::Aurora, Implementation::Sequential];
 
-fn compare(config: Config, job: &IndexGather) -> Comparison<Report> {
-    let outcome = config.run(|world| indexgather::run(world, job, &mut |_| ()));
+fn compare(config: Config, job: &Job<IndexGather>) -> Comparison<Report> {
+    let outcome = config.run(|world| IndexGather::run(world, job, &mut |_| ()));
     outcome.unwrap_or_else(|error| panic!("{job:?}: {error}"))
 }
 
-fn small(table: usize, reads: usize) -> IndexGather {
-    IndexGather { table, reads, reps: 2, seed: Some(17), ..IndexGather::default() }
+fn small(table: usize, reads: usize) -> Job<IndexGather> {
+    Job { reps: 2, seed: Some(17), ..Job::of(IndexGather { table, reads }) }
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn every_size_is_verified() {
 fn all_implementations_read_the_same() {
     for route in [Route::Local, Route::Shm, Route::Udp] {
         for ranks in [1, 3] {
-            let job = IndexGather { implementations: ALL.to_vec(), ..small(5003, 400) };
+            let job = Job { implementations: ALL.to_vec(), ..small(5003, 400) };
             let comparison = compare(Config::threads(ranks).route(route), &job);
             assert!(comparison.verified(), "{comparison:?}");
             assert_eq!(comparison.main.implementation, "aurora");
@@ -47,7 +48,7 @@ fn all_implementations_read_the_same() {
 #[test]
 fn a_read_costs_no_message_but_a_batch_does() {
     let messages = |implementation, reads| {
-        let job = IndexGather { implementations: vec![implementation], reps: 5, ..small(30_000, reads) };
+        let job = Job { implementations: vec![implementation], reps: 5, ..small(30_000, reads) };
         compare(Config::threads(3).route(Route::Udp), &job).main.messages.expect("counted")
     };
     // A third of a rank's reads goes to each of two other ranks: one batch there and one back. The deadlock watch may
@@ -64,7 +65,7 @@ fn one_flipped_bit_is_noticed() {
     for ranks in 1..=4 {
         for (table, reads) in [(1, 1), (1000, 1), (1000, 5000)] {
             for implementation in ALL {
-                let job = IndexGather { damage: true, implementations: vec![implementation], ..small(table, reads) };
+                let job = Job { damage: true, implementations: vec![implementation], ..small(table, reads) };
                 let report = compare(Config::threads(ranks), &job).main;
                 assert!(!report.verified, "{report:?}");
             }

@@ -2,27 +2,33 @@
 
 use aurora_apps::clock::Pace;
 use aurora_apps::implementation::Implementation;
-use aurora_apps::psrs::{self, Input, Psrs};
+use aurora_apps::job::{App, Job};
+use aurora_apps::psrs::{Input, Psrs};
 use aurora_apps::report::Report;
 use aurora_core::Route;
 use aurora_core::prelude::*;
+use clap::ValueEnum;
 
-fn run(ranks: usize, job: Psrs) -> Report {
+fn run(ranks: usize, job: Job<Psrs>) -> Report {
     let job = &job;
     Config::threads(ranks)
-        .run(|world| psrs::run(world, job, &mut |_| ()))
+        .run(|world| Psrs::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
         .main
 }
 
-fn small(keys: usize, input: Input) -> Psrs {
-    Psrs { keys, input, reps: 2, seed: Some(17), ..Psrs::default() }
+fn with(program: Psrs) -> Job<Psrs> {
+    Job { reps: 2, seed: Some(17), ..Job::of(program) }
+}
+
+fn small(keys: usize, input: Input) -> Job<Psrs> {
+    with(Psrs { keys, input, pace: Pace::Running })
 }
 
 #[test]
 fn every_input_and_length_is_verified() {
     for ranks in 1..=4 {
-        for input in Input::ALL {
+        for &input in Input::value_variants() {
             for keys in [0, 1, 2, 3, 5, 17, 1000] {
                 let report = run(ranks, small(keys, input));
                 assert!(report.verified, "{report:?}");
@@ -35,8 +41,8 @@ fn every_input_and_length_is_verified() {
 #[test]
 fn many_keys_of_every_input_are_verified() {
     for ranks in [1, 2, 3, 4, 7] {
-        for input in Input::ALL {
-            let job = Psrs { reps: 1, ..small(100_003, input) };
+        for &input in Input::value_variants() {
+            let job = Job { reps: 1, ..small(100_003, input) };
             assert!(run(ranks, job).verified, "{input:?} on {ranks} ranks");
         }
     }
@@ -49,8 +55,8 @@ fn keys_by_themselves_and_one_rank_alone_sort_the_same_keys() {
     {
         for input in [Input::Uniform, Input::Reverse, Input::Equal] {
             let implementations = vec![Implementation::Naive, Implementation::Sequential];
-            let job = &Psrs { implementations, damage, ..small(keys, input) };
-            let report = Config::threads(ranks).run(|world| psrs::run(world, job, &mut |_| ())).expect("a report");
+            let job = &Job { implementations, damage, ..small(keys, input) };
+            let report = Config::threads(ranks).run(|world| Psrs::run(world, job, &mut |_| ())).expect("a report");
             let names: Vec<_> = report.results.iter().map(|report| report.implementation.as_str()).collect();
             assert_eq!(names, ["naive", "sequential"]);
             assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
@@ -62,8 +68,8 @@ fn keys_by_themselves_and_one_rank_alone_sort_the_same_keys() {
 fn threads_of_one_rank_sort_the_same_keys() {
     for damage in [false, true] {
         let implementations = vec![Implementation::Aurora, Implementation::Rayon];
-        let job = &Psrs { implementations, damage, ..small(10_007, Input::Few) };
-        let report = Config::threads(3).run(|world| psrs::run(world, job, &mut |_| ())).expect("a report");
+        let job = &Job { implementations, damage, ..small(10_007, Input::Few) };
+        let report = Config::threads(3).run(|world| Psrs::run(world, job, &mut |_| ())).expect("a report");
         let names: Vec<_> = report.results.iter().map(|report| report.implementation.as_str()).collect();
         assert_eq!(names, ["aurora", "rayon"]);
         assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
@@ -73,9 +79,9 @@ fn threads_of_one_rank_sort_the_same_keys() {
 #[test]
 fn one_dropped_key_is_noticed() {
     for ranks in 1..=4 {
-        for input in Input::ALL {
+        for &input in Input::value_variants() {
             for keys in [1, 3, 1000] {
-                let job = Psrs { damage: true, ..small(keys, input) };
+                let job = Job { damage: true, ..small(keys, input) };
                 let report = run(ranks, job);
                 assert!(!report.verified, "{report:?}");
             }
@@ -104,9 +110,9 @@ fn a_report_tells_the_phases() {
 #[test]
 fn phases_can_be_kept_apart() {
     for ranks in [1, 3] {
-        let job = &Psrs { pace: Pace::Apart, ..small(10_007, Input::Uniform) };
+        let job = &with(Psrs { keys: 10_007, input: Input::Uniform, pace: Pace::Apart });
         let config = Config::threads(ranks).route(if ranks == 1 { Route::Local } else { Route::Udp });
-        let report = config.run(|world| psrs::run(world, job, &mut |_| ())).expect("it runs").main;
+        let report = config.run(|world| Psrs::run(world, job, &mut |_| ())).expect("it runs").main;
         assert!(report.verified && report.reps == 2, "{report:?}");
         let phases: f64 = report.phases.iter().map(|phase| phase.seconds.max).sum();
         assert!(report.seconds.max <= phases, "{report:?}");

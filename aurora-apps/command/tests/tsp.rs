@@ -1,20 +1,25 @@
 //! The search on ranks that are threads: the same optimum for any number of ranks, and damage is found.
 
 use aurora_apps::implementation::Implementation;
+use aurora_apps::job::{App, Job, defaults};
 use aurora_apps::report::Report;
-use aurora_apps::tsp::{self, Named, Source, Tsp};
+use aurora_apps::tsp::{Named, Tsp};
 use aurora_core::prelude::*;
 use std::path::PathBuf;
 
-fn run(ranks: usize, job: &Tsp) -> Vec<Report> {
+fn run(ranks: usize, job: &Job<Tsp>) -> Vec<Report> {
     Config::threads(ranks)
-        .run(|world| tsp::run(world, job, &mut |_| ()))
+        .run(|world| Tsp::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
         .results
 }
 
-fn job(source: Source) -> Tsp {
-    Tsp { source, reps: 1, seed: Some(17), ..Tsp::default() }
+fn job(program: Tsp) -> Job<Tsp> {
+    Job { reps: 1, seed: Some(17), ..Job::of(program) }
+}
+
+fn random(cities: usize) -> Tsp {
+    Tsp { cities: Some(cities), ..defaults() }
 }
 
 const OURS: [Implementation; 3] = [Implementation::Aurora, Implementation::Naive, Implementation::Sequential];
@@ -23,7 +28,7 @@ const OURS: [Implementation; 3] = [Implementation::Aurora, Implementation::Naive
 fn the_known_optima_on_any_number_of_ranks() {
     for named in Named::ALL {
         for ranks in 1..=4 {
-            let reports = run(ranks, &job(Source::Named(named)));
+            let reports = run(ranks, &job(Tsp { instance: named, ..defaults() }));
             assert!(reports[0].verified, "{reports:?}");
             assert_eq!(reports[0].measures["length"], named.optimum() as usize, "{named:?} on {ranks} ranks");
             assert!(reports[0].measures["improvements"] >= 1);
@@ -35,7 +40,7 @@ fn the_known_optima_on_any_number_of_ranks() {
 fn any_number_of_cities() {
     for ranks in 1..=4 {
         for cities in [1, 2, 3, 4, 5, 9] {
-            let job = Tsp { implementations: OURS.into(), reps: 3, chunk: 1, ..job(Source::Random(cities)) };
+            let job = Job { implementations: OURS.into(), reps: 3, ..job(Tsp { chunk: 1, ..random(cities) }) };
             let reports = run(ranks, &job);
             assert!(reports.iter().all(|report| report.verified), "{reports:?}");
             assert_eq!((reports[0].size, reports[0].ranks), (cities, ranks));
@@ -47,8 +52,8 @@ fn any_number_of_cities() {
 
 #[test]
 fn over_udp_and_with_few_parts_at_a_time() {
-    let job = Tsp { implementations: OURS.into(), chunk: 1, ..job(Source::Named(Named::Burma14)) };
-    let report = Config::threads(3).route(aurora_core::Route::Udp).run(|world| tsp::run(world, &job, &mut |_| ()));
+    let job = Job { implementations: OURS.into(), ..job(Tsp { instance: Named::Burma14, chunk: 1, ..defaults() }) };
+    let report = Config::threads(3).route(aurora_core::Route::Udp).run(|world| Tsp::run(world, &job, &mut |_| ()));
     let report = report.expect("a report");
     assert!(report.results.iter().all(|report| report.verified && report.measures["length"] == 3323), "{report:?}");
 }
@@ -57,7 +62,7 @@ fn over_udp_and_with_few_parts_at_a_time() {
 fn a_city_visited_twice_is_noticed() {
     for ranks in 1..=3 {
         for cities in [1, 2, 5] {
-            let job = Tsp { damage: true, implementations: OURS.into(), ..job(Source::Random(cities)) };
+            let job = Job { damage: true, implementations: OURS.into(), ..job(random(cities)) };
             assert!(run(ranks, &job).iter().all(|report| !report.verified), "{cities} cities");
         }
     }
@@ -65,7 +70,7 @@ fn a_city_visited_twice_is_noticed() {
 
 #[test]
 fn a_report_tells_the_phases() {
-    let reports = run(2, &job(Source::Named(Named::Burma14)));
+    let reports = run(2, &job(Tsp { instance: Named::Burma14, ..defaults() }));
     let names: Vec<_> = reports[0].phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["read distances", "read bound", "search", "collect tours"]);
 }
@@ -92,7 +97,7 @@ fn a_file_is_read_by_rank_0() {
     let text = "NAME : square\nTYPE : TSP\nDIMENSION : 4\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n\
                 1 0 0\n2 30 40\n3 30 0\n4 0 40\nEOF\n";
     let file = Written::new("square.tsp", text);
-    let reports = run(3, &job(Source::File(file.0.clone())));
+    let reports = run(3, &job(Tsp { file: Some(file.0.clone()), ..defaults() }));
     assert!(reports[0].verified);
     assert_eq!((reports[0].size, reports[0].measures["length"]), (4, 140));
 }
@@ -101,9 +106,9 @@ fn a_file_is_read_by_rank_0() {
 fn what_is_wrong_with_a_file_is_said_on_every_rank() {
     let file = Written::new("broken.tsp", "TYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : ATT\n");
     for (path, words) in [(file.0.clone(), "line 3: EDGE_WEIGHT_TYPE is ATT"), ("no/such.tsp".into(), "No such file")] {
-        let job = job(Source::File(path.clone()));
+        let job = job(Tsp { file: Some(path.clone()), ..defaults() });
         let ended = Config::threads(3).run(|world| {
-            let error = tsp::run(world, &job, &mut |_| ()).expect_err("it is refused").to_string();
+            let error = Tsp::run(world, &job, &mut |_| ()).expect_err("it is refused").to_string();
             world.barrier()?;
             assert!(error.contains(words) && error.contains(&path.display().to_string()), "{error}");
             Ok(())

@@ -1,21 +1,22 @@
 //! Word count on ranks that are threads: right for every size, by each implementation, and damage is found.
 
 use aurora_apps::implementation::Implementation;
+use aurora_apps::job::{App, Job};
 use aurora_apps::report::{Comparison, Report};
-use aurora_apps::wordcount::{self, WordCount};
+use aurora_apps::wordcount::WordCount;
 use aurora_core::prelude::*;
 
 const ALL: [Implementation; 3] = [Implementation::Aurora, Implementation::Naive, Implementation::Sequential];
 
-fn run(ranks: usize, job: WordCount) -> Comparison<Report> {
+fn run(ranks: usize, job: Job<WordCount>) -> Comparison<Report> {
     let job = &job;
     Config::threads(ranks)
-        .run(|world| wordcount::run(world, job, &mut |_| ()))
+        .run(|world| WordCount::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
 }
 
-fn small(bytes: usize, words: usize) -> WordCount {
-    WordCount { bytes, words, implementations: ALL.into(), reps: 2, seed: Some(17), ..WordCount::default() }
+fn small(bytes: usize, words: usize) -> Job<WordCount> {
+    Job { implementations: ALL.into(), reps: 2, seed: Some(17), ..Job::of(WordCount { bytes, words }) }
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn every_size_is_verified() {
 fn one_word_too_many_is_noticed_in_each() {
     for ranks in 1..=4 {
         for words in [1, 1000] {
-            let report = run(ranks, WordCount { damage: true, ..small(5000, words) });
+            let report = run(ranks, Job { damage: true, ..small(5000, words) });
             assert!(report.results.iter().all(|report| !report.verified), "{report:?}");
         }
     }

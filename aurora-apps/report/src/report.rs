@@ -189,6 +189,14 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Adds a parameter or a result.
+    pub fn measure(mut self, name: &str, value: usize) -> Self {
+        self.measures.insert(name.into(), value);
+        self
+    }
+}
+
 impl Measured for Report {
     fn implementation(&self) -> &str {
         &self.implementation

@@ -1,6 +1,7 @@
 //! The jobs of a bench: an operation, and implementations of it to compare.
 
 use crate::implementation::{Implementation, Offer};
+use clap::ValueEnum;
 use std::time::Duration;
 
 /// An element as large as a cache line.
@@ -197,12 +198,12 @@ pub enum By {
 }
 
 /// The work of the target of a get, put or copy while rank 0 carries out the operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Target {
-    /// The target sleeps.
+    /// It sleeps.
     #[default]
     Idle,
-    /// The target computes.
+    /// It computes.
     Computing,
 }
 

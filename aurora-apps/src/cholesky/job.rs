@@ -1,7 +1,8 @@
 //! The description of a run, and its limits.
 
-use crate::implementation::Implementation;
+use crate::values::number;
 use aurora_super::Policy;
+use clap::Args;
 use thiserror::Error;
 
 /// The maximum number of rows of a tile.
@@ -13,30 +14,18 @@ const MOST_TILES: usize = 1 << 8;
 /// The maximum number of rows of the matrix.
 pub const MOST_ROWS: usize = MOST_TILES * MOST_OF_A_TILE;
 
-/// A run. Every rank must ask for the same.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Cholesky {
     /// Rows and columns of the matrix.
+    #[arg(long, value_name = "N", default_value_t = 1536, value_parser = number::<usize>(1..=MOST_ROWS as u64))]
     pub size: usize,
-    /// Rows and columns of a tile. The tiles of the last row and column may be smaller.
+    /// Rows and columns of a tile. Tiles at the right and lower border are smaller if the size is no multiple.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = number::<usize>(1..=MOST_OF_A_TILE as u64))]
     pub tile: usize,
-    /// The policy of the super-program; `None` is its default.
+    /// Policy by which ranks get instructions: syn, S, R, SR, SS, tail or ect [default: AURORA_SUPER_POLICY, or tail].
+    #[arg(long, value_name = "NAME")]
     pub policy: Option<Policy>,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with a new matrix.
-    pub reps: usize,
-    /// The seed of the matrices; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Changes one element of each result, to show that the verification can fail.
-    pub damage: bool,
-}
-
-impl Default for Cholesky {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        Cholesky { size: 1536, tile: 128, policy: None, implementations, reps: 5, seed: None, damage: false }
-    }
 }
 
 /// The reason why a run is impossible.
@@ -77,10 +66,11 @@ impl Cholesky {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::defaults;
 
     #[test]
     fn limits_are_told() {
-        let check = |size, tile| Cholesky { size, tile, ..Cholesky::default() }.check();
+        let check = |size, tile| Cholesky { size, tile, ..defaults() }.check();
         assert_eq!((check(1, 1), check(MOST_ROWS, MOST_OF_A_TILE)), (Ok(()), Ok(())));
         assert_eq!(check(0, 1), Err(Impossible::Size(0)));
         assert_eq!(check(MOST_ROWS + 1, 1), Err(Impossible::Size(MOST_ROWS + 1)));

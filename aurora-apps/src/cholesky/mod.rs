@@ -14,5 +14,4 @@ pub use job::{Cholesky, Impossible, MOST_OF_A_TILE, MOST_ROWS};
 pub use matrix::Matrix;
 pub use program::{Factor, checksums, factorise};
 pub use report::CholeskyReport;
-pub use run::run;
 pub use sequential::Tiles;

@@ -1,20 +1,21 @@
 //! The super-program against plain loops without tiles, and verification.
 
-use super::{Cholesky, CholeskyReport, Matrix, Tiles, checksums, factorise, run};
+use super::{Cholesky, CholeskyReport, Matrix, Tiles, checksums, factorise};
 use crate::implementation::Implementation;
+use crate::job::{App, Job};
 use crate::report::Comparison;
 use aurora_core::Config;
 use aurora_super::{Policy, SuperProgram};
 
-fn on(ranks: usize, job: &Cholesky) -> Comparison<CholeskyReport> {
+fn on(ranks: usize, job: &Job<Cholesky>) -> Comparison<CholeskyReport> {
     Config::threads(ranks)
-        .run(|world| run(world, job, &mut |_| ()))
+        .run(|world| Cholesky::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
 }
 
-fn small(size: usize, tile: usize) -> Cholesky {
+fn small(size: usize, tile: usize) -> Job<Cholesky> {
     let implementations = vec![Implementation::Aurora, Implementation::Sequential];
-    Cholesky { size, tile, implementations, reps: 2, seed: Some(5), ..Cholesky::default() }
+    Job { implementations, reps: 2, seed: Some(5), ..Job::of(Cholesky { size, tile, policy: None }) }
 }
 
 #[test]
@@ -22,7 +23,7 @@ fn every_shape_is_verified_by_every_policy() {
     let policies = Policy::ALL.map(|(_, policy)| Some(policy)).into_iter().chain([None]);
     for (ranks, policy) in [1, 2, 3, 5].into_iter().cycle().zip(policies.cycle().take(16)) {
         for (size, tile) in [(1, 1), (5, 8), (64, 16), (61, 16), (17, 3)] {
-            let report = on(ranks, &Cholesky { policy, ..small(size, tile) });
+            let report = on(ranks, &Job { program: Cholesky { size, tile, policy }, ..small(size, tile) });
             for CholeskyReport { run, residual, launches } in &report.results {
                 assert!(run.verified && *residual <= size as f64, "{run:?}: {residual}");
                 assert_eq!((run.ranks, run.size, run.measures["tile"]), (ranks, size, tile));
@@ -39,7 +40,7 @@ fn every_shape_is_verified_by_every_policy() {
 #[test]
 fn one_changed_element_is_found() {
     for ranks in 1..=3 {
-        assert!(!on(ranks, &Cholesky { damage: true, ..small(61, 16) }).main.run.verified);
+        assert!(!on(ranks, &Job { damage: true, ..small(61, 16) }).main.run.verified);
     }
 }
 
@@ -60,7 +61,7 @@ fn textbook(of: Matrix) -> Vec<Vec<f64>> {
 #[test]
 fn tiles_have_the_bits_of_the_textbook() {
     for (size, tile) in [(23, 7), (20, 5), (9, 20)] {
-        let of = Matrix::new(&small(size, tile), 3, 0);
+        let of = Matrix::new(&small(size, tile).program, 3, 0);
         let (sp, l) = (SuperProgram::sequential(), textbook(of));
         let found = factorise(&sp, of, |launches| launches()).unwrap();
         for (i, j) in (0..size).flat_map(|i| (0..size).map(move |j| (i, j))) {

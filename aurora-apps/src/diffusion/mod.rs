@@ -11,5 +11,5 @@ mod stencil;
 pub use naive::step_by_elements;
 pub use parallel::steps;
 pub use plate::Plate;
-pub use run::{Diffusion, run};
+pub use run::Diffusion;
 pub use stencil::{RATE, sequential, step_row, warmed};

@@ -3,76 +3,56 @@
 use super::parallel::STENCIL;
 use super::{Plate, sequential, step_by_elements, steps};
 use crate::block::{by_weight, check_weights};
+use crate::check;
 use crate::clock::{Clock, Kind, Laps};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
-use crate::{agree, check};
+use crate::tally::Repetition;
+use crate::values::{number, weight};
 use aurora_core::prelude::*;
-use std::collections::BTreeMap;
+use clap::Args;
 use std::time::Instant;
 
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Diffusion {
     /// Rows of the plate.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<usize>(1..=u32::MAX.into()))]
     pub rows: usize,
     /// Cells of a row.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<usize>(1..=u32::MAX.into()))]
     pub cols: usize,
     /// Steps of a repetition.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<usize>(0..=u32::MAX.into()))]
     pub steps: usize,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with a new plate.
-    pub reps: usize,
-    /// The seed of the plates; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// The weights of the ranks. Each rank gets rows in proportion to its weight; without weights the blocks are equal.
+    /// Speeds of the ranks, a number for each: `1,3` gives rank 1 three times as many rows as rank 0 [default: equal
+    /// blocks].
+    #[arg(long, value_name = "W,W,..", value_delimiter = ',', value_parser = weight, allow_negative_numbers = true)]
     pub weights: Vec<f64>,
-    /// Flips the last bit of one cell of each result, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for Diffusion {
-    fn default() -> Self {
-        let (implementations, weights) = (vec![Implementation::Aurora], Vec::new());
-        Diffusion { rows: 1000, cols: 1000, steps: 100, implementations, reps: 5, seed: None, weights, damage: false }
-    }
-}
+impl App for Diffusion {
+    const PROGRAM: Program = Program("diffusion");
+    type Report = Report;
 
-/// Collective. Runs `job.steps` steps `job.reps` times by each implementation and verifies every cell. After each
-/// repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
-pub fn run(world: &World, job: &Diffusion, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("diffusion");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    check_weights(&job.weights, &job.implementations)?;
-    let seed = agree::seed(world, job.seed)?;
-    let mut shared = Shared::new(world, job)?;
-    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
-    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-    for rep in 0..job.reps {
-        let plate = Plate::new(seed, rep);
-        let answer = world.is_root().then(|| Answer::new(job, plate));
-        for lane in &mut lanes {
-            let laps = lane.heating.run(job, plate, &mut shared)?;
-            let repetition = shared.verify(world, job, laps, answer.as_ref())?;
-            lane.tally.add(world, &repetition)?;
+    /// Verifies every cell.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let diffusion = &job.program;
+        check_weights(&diffusion.weights, &job.implementations)?;
+        let mut shared = Shared::new(world, diffusion)?;
+        let mut turns = Turns::new(world, job, progress, |implementation| heating(world, diffusion, implementation))?;
+        for rep in turns.reps() {
+            let plate = Plate::new(turns.seed, rep);
+            let answer = world.is_root().then(|| Answer::new(diffusion, plate));
+            turns.take(rep, |_, lane| {
+                let laps = lane.run(diffusion, plate, &mut shared)?;
+                shared.verify(world, job, laps, answer.as_ref())
+            })?;
         }
-        progress(rep + 1);
+        let Diffusion { rows, cols, steps, .. } = *diffusion;
+        turns.compare("fixed", rows, |report, _| report.measure("cols", cols).measure("steps", steps))
     }
-    let subject =
-        |implementation| Subject { app: offer.name(), implementation, variant: "fixed", size: job.rows, seed };
-    let measures = BTreeMap::from([("cols".into(), job.cols), ("steps".into(), job.steps)]);
-    let report = |lane: &Lane<'_>| {
-        let report = lane.tally.report(world, subject(lane.implementation));
-        Report { measures: measures.clone(), ..report }
-    };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// One way to share the plate.
@@ -81,25 +61,15 @@ pub(super) trait Heating {
     fn run(&mut self, job: &Diffusion, plate: Plate, shared: &mut Shared) -> Result<Laps>;
 }
 
-/// One implementation with its measurements.
-struct Lane<'w> {
-    implementation: Implementation,
-    heating: Box<dyn Heating + 'w>,
-    tally: Tally,
-}
-
-impl<'w> Lane<'w> {
-    #[cfg_attr(not(feature = "mpi"), allow(unused_variables))] // MPI's rows are made for a job
-    fn new(world: &'w World, job: &Diffusion, implementation: Implementation) -> Result<Self> {
-        let heating: Box<dyn Heating + 'w> = match implementation {
-            #[cfg(feature = "mpi")]
-            mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job, mpi)?),
-            Implementation::Naive => Box::new(ByElements { world }),
-            Implementation::Sequential => Box::new(Alone { world }),
-            _ => Box::new(ByHalos { world }),
-        };
-        Ok(Lane { implementation, heating, tally: Tally::default() })
-    }
+#[cfg_attr(not(feature = "mpi"), allow(unused_variables))] // MPI's rows are made for a job
+fn heating<'w>(world: &'w World, job: &Diffusion, implementation: Implementation) -> Result<Box<dyn Heating + 'w>> {
+    Ok(match implementation {
+        #[cfg(feature = "mpi")]
+        mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job, mpi)?),
+        Implementation::Naive => Box::new(ByElements { world }),
+        Implementation::Sequential => Box::new(Alone { world }),
+        _ => Box::new(ByHalos { world }),
+    })
 }
 
 /// The program with HaloCaches.
@@ -180,13 +150,20 @@ impl Shared {
     }
 
     /// Collective. Compares the last step with rank 0's `answer`.
-    fn verify(&mut self, world: &World, job: &Diffusion, laps: Laps, answer: Option<&Answer>) -> Result<Repetition> {
+    fn verify(
+        &mut self,
+        world: &World,
+        job: &Job<Diffusion>,
+        laps: Laps,
+        answer: Option<&Answer>,
+    ) -> Result<Repetition> {
         if job.damage {
-            flip(world, self.result(job))?;
+            flip(world, self.result(&job.program))?;
         }
         let (plate, sequential) = answer.map_or((&[][..], 0.0), |answer| (&answer.plate[..], answer.seconds));
         check::spread(world, plate, &mut self.expected)?;
-        let wrong = wrong_bits(if job.steps.is_multiple_of(2) { &self.plate } else { &self.other }, &self.expected)?;
+        let wrong =
+            wrong_bits(if job.program.steps.is_multiple_of(2) { &self.plate } else { &self.other }, &self.expected)?;
         Ok(Repetition { laps, sequential, wrong })
     }
 }

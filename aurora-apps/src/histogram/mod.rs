@@ -10,7 +10,7 @@ mod run;
 pub use draws::Draws;
 pub use naive::in_turns;
 pub use parallel::{accumulate, release};
-pub use run::{Histogram, run};
+pub use run::Histogram;
 
 use std::ops::AddAssign;
 

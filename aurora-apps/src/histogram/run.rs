@@ -1,89 +1,66 @@
 //! The repetitions: new draws, the sequential program, the parallel ones in turns, verification.
 
 use super::{Draws, accumulate, in_turns, release, sequential};
-use crate::agree;
 use crate::check;
 use crate::clock::{Clock, Laps};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
+use crate::tally::Repetition;
+use crate::values::number;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
-use std::collections::BTreeMap;
+use clap::Args;
 use std::time::Instant;
 
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Histogram {
-    /// The number of counters.
+    /// Number of counters.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = number::<usize>(0..))]
     pub table: usize,
-    /// The number of updates by each rank.
+    /// Updates of each rank.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<usize>(0..=u32::MAX.into()))]
     pub updates: usize,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with new draws.
-    pub reps: usize,
-    /// The seed of the data; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Counts one update of each result for the next counter, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        Histogram { table: 100_000, updates: 1_000_000, implementations, reps: 5, seed: None, damage: false }
-    }
-}
+impl App for Histogram {
+    const PROGRAM: Program = Program("histogram");
+    type Report = Report;
 
-/// Collective. Counts `job.updates` draws of each rank `job.reps` times by each implementation and verifies every
-/// counter. After each repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
-pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("histogram");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    let seed = agree::seed(world, job.seed)?;
-    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
-    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-    let mut expected = GVector::new(world, job.table)?;
-    for rep in 0..job.reps {
-        let draws = Draws::new(seed, rep, job.table, job.updates);
-        let answer = world.is_root().then(|| Answer::new(job.table, draws, world.size()));
-        let (right, sequential) = answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.table[..], answer.seconds));
-        check::spread(world, right, &mut expected)?;
-        for lane in &mut lanes {
-            let laps = lane.count(draws)?;
-            if job.damage {
-                misplace(world, &mut lane.table)?;
-            }
-            let wrong = check::wrong_elements(&lane.table, &expected)?;
-            let wrong = wrong + wrong_sum(world, &lane.table, world.size() * draws.each())?;
-            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
+    /// Verifies every counter, and the sum of all counters.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let Histogram { table, updates } = job.program;
+        let lane = |implementation| Lane::new(world, &job.program, implementation);
+        let mut turns = Turns::new(world, job, progress, lane)?;
+        let mut expected = GVector::new(world, table)?;
+        for rep in turns.reps() {
+            let draws = Draws::new(turns.seed, rep, table, updates);
+            let answer = world.is_root().then(|| Answer::new(table, draws, world.size()));
+            let (right, sequential) =
+                answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.table[..], answer.seconds));
+            check::spread(world, right, &mut expected)?;
+            turns.take(rep, |_, lane| {
+                let laps = lane.count(draws)?;
+                if job.damage {
+                    misplace(world, &mut lane.table)?;
+                }
+                let wrong = check::wrong_elements(&lane.table, &expected)?;
+                let wrong = wrong + wrong_sum(world, &lane.table, world.size() * draws.each())?;
+                Ok(Repetition { laps, sequential, wrong })
+            })?;
         }
-        progress(rep + 1);
+        turns.compare("counters", table, |report, _| report.measure("updates", updates))
     }
-    let subject =
-        |implementation| Subject { app: offer.name(), implementation, variant: "counters", size: job.table, seed };
-    let measures = BTreeMap::from([("updates".into(), job.updates)]);
-    let report = |lane: &Lane<'_>| {
-        let report = lane.tally.report(world, subject(lane.implementation));
-        Report { measures: measures.clone(), ..report }
-    };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
-/// One implementation with its table and its measurements.
+/// One implementation with its table.
 struct Lane<'w> {
     world: &'w World,
     implementation: Implementation,
     #[cfg(feature = "mpi")]
     over_mpi: Option<super::mpi::OverMpi<'w>>,
     table: GVector<u64>,
-    tally: Tally,
 }
 
 impl<'w> Lane<'w> {
@@ -99,7 +76,6 @@ impl<'w> Lane<'w> {
             #[cfg(feature = "mpi")]
             over_mpi,
             table: GVector::new(world, job.table)?,
-            tally: Tally::default(),
         })
     }
 

@@ -4,7 +4,7 @@ mod lookups;
 mod run;
 
 pub use lookups::Lookups;
-pub use run::{IndexGather, run};
+pub use run::IndexGather;
 
 use aurora_core::prelude::*;
 

@@ -1,75 +1,53 @@
 //! The repetitions: a new table and new indices, the sequential program, the parallel programs, verification.
 
 use super::{Lookups, batched, one_by_one, sequential};
+use crate::check;
 use crate::clock::{Clock, Laps};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
-use crate::{agree, check};
+use crate::tally::Repetition;
+use crate::values::number;
 use aurora_core::prelude::*;
-use std::collections::BTreeMap;
+use clap::Args;
 use std::time::Instant;
 
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct IndexGather {
-    /// The number of elements of the table, of 64 bits each.
+    /// Number of 64-bit elements of the table.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = number::<usize>(1..))]
     pub table: usize,
-    /// The number of elements that each rank reads.
+    /// Number of elements that each rank reads.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<usize>(0..))]
     pub reads: usize,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with a new table and new indices.
-    pub reps: usize,
-    /// The seed of the data; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Flips one bit of one element that is read, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for IndexGather {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        IndexGather { table: 10_000_000, reads: 1_000_000, implementations, reps: 5, seed: None, damage: false }
-    }
-}
+impl App for IndexGather {
+    const PROGRAM: Program = Program("indexgather");
+    type Report = Report;
 
-/// Collective. Every rank reads `job.reads` random elements of a table that is distributed over all ranks, `job.reps`
-/// times by each implementation, and every value is verified. After each repetition `progress` is called with the
-/// number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
-pub fn run(world: &World, job: &IndexGather, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("indexgather");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    let seed = agree::seed(world, job.seed)?;
-    let mut shared = Shared::new(world, job.table)?;
-    let mut lanes: Vec<_> = job.implementations.iter().map(|of| (*of, Tally::default())).collect();
-    for rep in 0..job.reps {
-        let lookups = Lookups::new((job.table, job.reads), seed, rep, job.damage);
-        shared.fill(lookups)?;
-        let mut alone = world.is_root().then(|| Alone::new(world, job.table, lookups));
-        let seconds = alone.as_mut().map_or(0.0, Alone::read);
-        for (implementation, tally) in &mut lanes {
-            let (laps, mut wrong) = match implementation {
-                Implementation::Sequential => (by_one(world, alone.as_mut())?, 0),
-                implementation => shared.read(*implementation, lookups)?,
-            };
-            // The sequential program's values are verified too.
-            wrong += alone.as_ref().map_or(0, |alone| alone.wrong(lookups));
-            tally.add(world, &Repetition { laps, sequential: seconds, wrong })?;
+    /// Verifies every value that is read, also by the sequential program.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let IndexGather { table, reads } = job.program;
+        let mut shared = Shared::new(world, table)?;
+        let mut turns = Turns::new(world, job, progress, |_| Ok(()))?;
+        for rep in turns.reps() {
+            let lookups = Lookups::new((table, reads), turns.seed, rep, job.damage);
+            shared.fill(lookups)?;
+            let mut alone = world.is_root().then(|| Alone::new(world, table, lookups));
+            let sequential = alone.as_mut().map_or(0.0, Alone::read);
+            turns.take(rep, |implementation, ()| {
+                let (laps, wrong) = match implementation {
+                    Implementation::Sequential => (by_one(world, alone.as_mut())?, 0),
+                    implementation => shared.read(implementation, lookups)?,
+                };
+                let wrong = wrong + alone.as_ref().map_or(0, |alone| alone.wrong(lookups));
+                Ok(Repetition { laps, sequential, wrong })
+            })?;
         }
-        progress(rep + 1);
+        turns.compare("random", table, |report, ()| report.measure("reads", reads))
     }
-    let report = |(implementation, tally): &(Implementation, Tally)| {
-        let subject =
-            Subject { app: offer.name(), implementation: *implementation, variant: "random", size: job.table, seed };
-        Report { measures: BTreeMap::from([("reads".into(), job.reads)]), ..tally.report(world, subject) }
-    };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// The distributed table, and the indices and values of this rank's reads.

@@ -12,5 +12,5 @@ mod sequential;
 pub use kernel::{Kernel, dot, tiled};
 pub use matrices::Matrices;
 pub use parallel::{FIRST, Loading, Multiplier, SECOND, Stage, multiply};
-pub use run::{Mm2, run};
+pub use run::Mm2;
 pub use sequential::sequential;

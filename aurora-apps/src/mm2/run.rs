@@ -3,82 +3,56 @@
 use super::naive::multiply_by_elements;
 use super::{Kernel, Loading, Matrices, multiply, sequential};
 use crate::block::{by_weight, check_weights};
-use crate::clock::{Clock, Laps, Pace};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::check;
+use crate::clock::{Clock, Laps, Pace, apart};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
-use crate::{agree, check};
+use crate::tally::Repetition;
+use crate::values::{number, weight};
 use aurora_core::prelude::*;
+use clap::{ArgAction, Args};
 use std::time::Instant;
 
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Mm2 {
     /// Rows and columns of the matrices.
+    #[arg(long, value_name = "N", default_value_t = 704, value_parser = number::<usize>(1..=u32::MAX.into()))]
     pub size: usize,
-    /// The kernel that multiplies.
+    /// Inner loop of the multiplication.
+    #[arg(long, value_enum, default_value_t)]
     pub kernel: Kernel,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with new matrices.
-    pub reps: usize,
-    /// The rule by which phases follow each other.
+    /// Separate computing and sharing by barriers, for nodes that share cores, such as an emulated cluster.
+    #[arg(long = "apart", action = ArgAction::SetTrue, value_parser = apart())]
     pub pace: Pace,
-    /// The seed of the matrices; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// The weights of the ranks. Each rank gets rows in proportion to its weight; without weights the blocks are equal.
+    /// Speeds of the ranks, a number for each: `1,3` gives rank 1 three times as many rows as rank 0 [default: equal
+    /// blocks].
+    #[arg(long, value_name = "W,W,..", value_delimiter = ',', value_parser = weight, allow_negative_numbers = true)]
     pub weights: Vec<f64>,
-    /// Flips one bit of one element of each result, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for Mm2 {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        let (kernel, pace, weights) = (Kernel::default(), Pace::default(), Vec::new());
-        Mm2 { size: 704, kernel, implementations, reps: 5, pace, seed: None, weights, damage: false }
-    }
-}
+impl App for Mm2 {
+    const PROGRAM: Program = Program("mm2");
+    type Report = Report;
 
-/// Collective. Runs the two-stage multiplication `job.reps` times by each implementation and verifies every element of
-/// both products. After each repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
-pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("mm2");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    check_weights(&job.weights, &job.implementations)?;
-    let seed = agree::seed(world, job.seed)?;
-    let mut shared = Shared::new(world, job)?;
-    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
-    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-    let uncounted = job.pace.uncounted();
-    for rep in 0..uncounted + job.reps {
-        let entries = Matrices::new(seed, rep);
-        let answer = world.is_root().then(|| Answer::new(job, entries));
-        for lane in &mut lanes {
-            let laps = lane.multiplication.run(job.kernel, entries, job.pace, &mut shared)?;
-            let repetition = shared.verify(world, job, laps, answer.as_ref())?;
-            if rep >= uncounted {
-                lane.tally.add(world, &repetition)?;
-            }
+    /// Verifies every element of both products.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let mm2 = &job.program;
+        check_weights(&mm2.weights, &job.implementations)?;
+        let mut shared = Shared::new(world, mm2)?;
+        let turns = Turns::new(world, job, progress, |implementation| multiplication(world, mm2, implementation))?;
+        let mut turns = turns.uncounted(mm2.pace.uncounted());
+        for rep in turns.reps() {
+            let entries = Matrices::new(turns.seed, rep);
+            let answer = world.is_root().then(|| Answer::new(mm2, entries));
+            turns.take(rep, |_, lane| {
+                let laps = lane.run(mm2.kernel, entries, mm2.pace, &mut shared)?;
+                shared.verify(world, job.damage, laps, answer.as_ref())
+            })?;
         }
-        if rep >= uncounted {
-            progress(rep + 1 - uncounted);
-        }
+        turns.compare(mm2.kernel.name(), mm2.size, |report, _| report)
     }
-    let subject = |implementation| Subject {
-        app: offer.name(),
-        implementation,
-        variant: job.kernel.name(),
-        size: job.size,
-        seed,
-    };
-    Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
-        .map_err(|error| Error::user(error))
 }
 
 /// One way to share the matrices.
@@ -90,30 +64,24 @@ pub trait Multiplication {
     fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps>;
 }
 
-/// One implementation with its measurements.
-struct Lane<'w> {
+fn multiplication<'w>(
+    world: &'w World,
+    job: &Mm2,
     implementation: Implementation,
-    multiplication: Box<dyn Multiplication + 'w>,
-    tally: Tally,
-}
-
-impl<'w> Lane<'w> {
-    fn new(world: &'w World, job: &Mm2, implementation: Implementation) -> Result<Self> {
-        let multiplication: Box<dyn Multiplication + 'w> = match implementation {
-            #[cfg(feature = "mpi")]
-            mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job.size, mpi)?),
-            Implementation::Sequential => Box::new(Alone { world, size: job.size }),
-            other => {
-                let loading = match other {
-                    Implementation::Naive => None,
-                    Implementation::AuroraWhole => Some(Loading::Whole),
-                    _ => Some(Loading::Streaming),
-                };
-                Box::new(Aurora { world, loading, q: matrix(world, job)? })
-            }
-        };
-        Ok(Lane { implementation, multiplication, tally: Tally::default() })
-    }
+) -> Result<Box<dyn Multiplication + 'w>> {
+    Ok(match implementation {
+        #[cfg(feature = "mpi")]
+        mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job.size, mpi)?),
+        Implementation::Sequential => Box::new(Alone { world, size: job.size }),
+        other => {
+            let loading = match other {
+                Implementation::Naive => None,
+                Implementation::AuroraWhole => Some(Loading::Whole),
+                _ => Some(Loading::Streaming),
+            };
+            Box::new(Aurora { world, loading, q: matrix(world, job)? })
+        }
+    })
 }
 
 /// The parallel program on shared matrices, or the program without a behaviour.
@@ -179,8 +147,8 @@ impl Shared {
     }
 
     /// Collective. Compares both products with rank 0's `answer`.
-    fn verify(&mut self, world: &World, job: &Mm2, laps: Laps, answer: Option<&Answer>) -> Result<Repetition> {
-        if job.damage {
+    fn verify(&mut self, world: &World, damage: bool, laps: Laps, answer: Option<&Answer>) -> Result<Repetition> {
+        if damage {
             flip(world, &mut self.r)?;
         }
         let nothing: &[i32] = &[];

@@ -2,30 +2,28 @@
 //! whole.
 
 use crate::random::Stream;
+use clap::ValueEnum;
 use std::sync::Arc;
 
 /// The kinds of data sets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Input {
-    /// Each key is random, as in the paper.
+    /// Random keys, as in the paper.
     #[default]
     Uniform,
-    /// The keys are in order already.
+    /// Sorted keys.
     Sorted,
-    /// The keys are in the opposite order.
+    /// Keys in descending order.
     Reverse,
-    /// All keys are equal.
+    /// One value.
     Equal,
-    /// The keys have sixteen different values.
+    /// Sixteen values.
     Few,
-    /// Each key is the k-th of 65536 values with a probability proportional to 1/k.
+    /// A few values often, many values rarely (Zipf): the k-th with a probability proportional to 1/k.
     Zipf,
 }
 
 impl Input {
-    /// Every kind.
-    pub const ALL: [Input; 6] = [Input::Uniform, Input::Sorted, Input::Reverse, Input::Equal, Input::Few, Input::Zipf];
-
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ mod threads;
 
 pub use input::{Input, Keys};
 pub use merge::merge;
-pub use run::{Psrs, run};
+pub use run::Psrs;
 pub use sample::Sample;
 pub use sorter::Sorter;
 pub use split::most_merged;

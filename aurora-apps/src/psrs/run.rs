@@ -1,88 +1,65 @@
 //! The repetitions of the sort: new keys, the sequential program, the parallel programs, verification.
 
 use super::{Input, Keys, Sorter, sort};
-use crate::clock::{Clock, Laps, Pace};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::check;
+use crate::clock::{Clock, Laps, Pace, apart};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
-use crate::{agree, check};
+use crate::tally::Repetition;
+use crate::values::number;
 use aurora_core::prelude::*;
+use clap::{ArgAction, Args};
 use std::time::Instant;
 
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Psrs {
-    /// The number of keys.
+    /// Number of 32-bit keys, such as 8000000, 8M (millions), 8Mi (8 x 2^20) or 8e6.
+    #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<usize>(0..))]
     pub keys: usize,
-    /// The kind of data set.
+    /// Distribution of the keys.
+    #[arg(long, value_enum, default_value_t)]
     pub input: Input,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with new keys.
-    pub reps: usize,
-    /// The rule by which phases follow each other.
+    /// Separate computing and sharing by barriers, for nodes that share cores, such as an emulated cluster.
+    #[arg(long = "apart", action = ArgAction::SetTrue, value_parser = apart())]
     pub pace: Pace,
-    /// The seed of the keys; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Replaces one key of each result by a neighbour, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for Psrs {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        let (input, pace) = (Input::default(), Pace::default());
-        Psrs { keys: 8_000_000, input, implementations, reps: 5, pace, seed: None, damage: false }
-    }
-}
+impl App for Psrs {
+    const PROGRAM: Program = Program("psrs");
+    type Report = Report;
 
-/// Collective. Sorts `job.keys` keys `job.reps` times by each implementation and verifies that the result is in order
-/// and has the keys of the input. After each repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
-pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("psrs");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    let seed = agree::seed(world, job.seed)?;
-    let keys = Keys::new(job.input, job.keys, seed);
-    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
-    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-    let mut expected = GVector::new(world, job.keys)?;
-    let uncounted = job.pace.uncounted();
-    for rep in 0..uncounted + job.reps {
-        let keys = keys.repetition(rep, seed);
-        let answer = world.is_root().then(|| Answer::new(job.keys, &keys));
-        let (right, sequential) = match &answer {
-            Some(answer) => (&answer.sorted[..], answer.seconds),
-            None => (&[][..], 0.0),
-        };
-        check::spread(world, right, &mut expected)?;
-        for lane in &mut lanes {
-            let laps = lane.sorting.run(&keys, job.pace)?;
-            // A rank reads its neighbour's last key too.
-            world.barrier()?;
-            let sorted = lane.sorting.sorted();
-            if job.damage {
-                drop_key(world, sorted)?;
-            }
-            // Equal elements at equal places mean the same order and the same multiset.
-            let wrong = check::wrong_elements(sorted, &expected)?;
-            let wrong = wrong + u64::from(!in_order(sorted)?);
-            if rep >= uncounted {
-                lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
-            }
+    /// Verifies that the result is in order and has the keys of the input.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let Psrs { keys: length, input, pace } = job.program;
+        let turns = Turns::new(world, job, progress, |implementation| sorting(world, length, implementation))?;
+        let mut turns = turns.uncounted(pace.uncounted());
+        let (seed, keys) = (turns.seed, Keys::new(input, length, turns.seed));
+        let mut expected = GVector::new(world, length)?;
+        for rep in turns.reps() {
+            let keys = keys.repetition(rep, seed);
+            let answer = world.is_root().then(|| Answer::new(length, &keys));
+            let (right, sequential) = match &answer {
+                Some(answer) => (&answer.sorted[..], answer.seconds),
+                None => (&[][..], 0.0),
+            };
+            check::spread(world, right, &mut expected)?;
+            turns.take(rep, |_, lane| {
+                let laps = lane.run(&keys, pace)?;
+                // A rank reads its neighbour's last key too.
+                world.barrier()?;
+                let sorted = lane.sorted();
+                if job.damage {
+                    drop_key(world, sorted)?;
+                }
+                // Equal elements at equal places mean the same order and the same multiset.
+                let wrong = check::wrong_elements(sorted, &expected)?;
+                Ok(Repetition { laps, sequential, wrong: wrong + u64::from(!in_order(sorted)?) })
+            })?;
         }
-        if rep >= uncounted {
-            progress(rep + 1 - uncounted);
-        }
+        turns.compare(input.name(), length, |report, _| report)
     }
-    let subject =
-        |implementation| Subject { app: offer.name(), implementation, variant: job.input.name(), size: job.keys, seed };
-    Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
-        .map_err(|error| Error::user(error))
 }
 
 /// One way to share the keys.
@@ -97,27 +74,17 @@ pub trait Sorting {
     fn sorted(&mut self) -> &mut GVector<u32>;
 }
 
-/// One implementation with its measurements.
-struct Lane<'w> {
-    implementation: Implementation,
-    sorting: Box<dyn Sorting + 'w>,
-    tally: Tally,
-}
-
-impl<'w> Lane<'w> {
-    fn new(world: &'w World, job: &Psrs, implementation: Implementation) -> Result<Self> {
-        let sorting: Box<dyn Sorting + 'w> = match implementation {
-            #[cfg(feature = "mpi")]
-            mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job.keys, mpi)?),
-            Implementation::Rayon => Box::new(super::threads::Threads::new(world, job.keys)?),
-            Implementation::Sequential => Box::new(super::sequential::Alone::new(world, job.keys)?),
-            other => {
-                let by_elements = other == Implementation::Naive;
-                Box::new(Aurora { world, by_elements, sorter: Sorter::new(world, job.keys)? })
-            }
-        };
-        Ok(Lane { implementation, sorting, tally: Tally::default() })
-    }
+fn sorting<'w>(world: &'w World, keys: usize, implementation: Implementation) -> Result<Box<dyn Sorting + 'w>> {
+    Ok(match implementation {
+        #[cfg(feature = "mpi")]
+        mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, keys, mpi)?),
+        Implementation::Rayon => Box::new(super::threads::Threads::new(world, keys)?),
+        Implementation::Sequential => Box::new(super::sequential::Alone::new(world, keys)?),
+        other => {
+            let by_elements = other == Implementation::Naive;
+            Box::new(Aurora { world, by_elements, sorter: Sorter::new(world, keys)? })
+        }
+    })
 }
 
 /// The parallel program on a shared vector.

@@ -2,7 +2,10 @@
 
 use super::Start;
 use crate::implementation::Implementation;
+use crate::job::Job;
 use crate::random::Stream;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use thiserror::Error;
 
 /// The numbers of a matrix.
@@ -73,26 +76,26 @@ const fn java_grande(name: &'static str, size: usize, sum: f64) -> Problem {
     Problem { name, rows: size, cols: size, half_sweeps: 200, precision, published: Some(sum) }
 }
 
-/// A run. Every rank must ask for the same.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct Sor {
     /// The matrix.
+    #[arg(long = "size", value_name = "SIZE", default_value = Problem::A.name, value_parser = problem())]
     pub problem: Problem,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions.
-    pub reps: usize,
-    /// The seed of a matrix that is not Java Grande's; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Flips the last bit of one element of each result, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for Sor {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        Sor { problem: Problem::A, implementations, reps: 5, seed: None, damage: false }
-    }
+/// Returns the parser of the name of a matrix.
+fn problem() -> impl TypedValueParser<Value = Problem> {
+    let named = [
+        (Problem::A, "1000 x 1000 of 64 bits, 100 iterations: size A of Java Grande, with its published sum"),
+        (Problem::B, "1500 x 1500: size B"),
+        (Problem::C, "2000 x 2000: size C"),
+        (Problem::PAPER, "1024 x 3072 of 32 bits, 101 half-sweeps: the comparison of TreadMarks with PVM"),
+        (Problem::S, "50 x 70 of 64 bits, 10 iterations: also element by element"),
+    ];
+    let shown = named.each_ref().map(|(problem, help)| PossibleValue::new(problem.name).help(*help));
+    let of = move |name: String| named.iter().find(|(problem, _)| problem.name == name).map(|(of, _)| of.clone());
+    PossibleValuesParser::new(shown).try_map(move |name| of(name).ok_or("no such matrix"))
 }
 
 /// A matrix that would take an implementation too long.
@@ -111,13 +114,13 @@ pub struct TooLarge {
     pub cols: usize,
 }
 
-impl Sor {
+impl Job<Sor> {
     /// Checks that the run is possible: element by element, only a small matrix is allowed.
     ///
     /// # Errors
     /// The matrix that is too large.
     pub fn check(&self) -> Result<(), TooLarge> {
-        let Problem { name, rows, cols, .. } = self.problem;
+        let Problem { name, rows, cols, .. } = self.program.problem;
         let is_small = rows.saturating_mul(cols) <= Problem::S.rows * Problem::S.cols;
         if is_small || !self.implementations.contains(&Implementation::Naive) {
             return Ok(());
@@ -133,10 +136,10 @@ mod tests {
     #[test]
     fn element_by_element_only_the_small_matrix_is_possible() {
         let implementations = vec![Implementation::Aurora, Implementation::Naive];
-        let job = |problem| Sor { problem, implementations: implementations.clone(), ..Sor::default() };
+        let job = |problem| Job { implementations: implementations.clone(), ..Job::of(Sor { problem }) };
         assert_eq!(job(Problem::S).check(), Ok(()));
         let text = job(Problem::B).check().expect_err("too large").to_string();
         assert!(text.contains("`s` of 50 x 70 elements, and size `b` has 1500 x 1500: add `--size s`"), "{text}");
-        assert_eq!(Sor { problem: Problem::C, ..Sor::default() }.check(), Ok(()));
+        assert_eq!(Job::of(Sor { problem: Problem::C }).check(), Ok(()));
     }
 }

@@ -17,5 +17,4 @@ pub use kernel::{BLACK, Halves, OMEGA, RED, Real, parity, relaxed, row_sum, sequ
 pub use naive::half_sweep_by_elements;
 pub use pages::half_sweeps_by_pages;
 pub use parallel::half_sweeps;
-pub use run::run;
 pub use treadmarks::half_sweeps_by_treadmarks;

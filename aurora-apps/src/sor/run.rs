@@ -7,11 +7,12 @@ use super::{
     BLACK, Halves, Precision, Problem, RED, Real, Sor, Start, half_sweep_by_elements, half_sweeps,
     half_sweeps_by_pages, half_sweeps_by_treadmarks, row_sum, sequential,
 };
+use crate::check;
 use crate::clock::{Clock, Kind, Laps};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
-use crate::{agree, check};
+use crate::tally::Repetition;
 use aurora_core::prelude::*;
 use aurora_treadmarks::{Array, Counts, Tmk};
 use std::time::Instant;
@@ -19,48 +20,40 @@ use std::time::Instant;
 /// The greatest difference from a published sum.
 const TOLERANCE: f64 = 1e-12;
 
-/// Collective. Runs `job.problem` `job.reps` times by each implementation, and verifies every element and the sum.
-/// After each repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, [`TooLarge`](super::TooLarge),
-/// or the error that ended the job.
-pub fn run(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    match job.problem.precision {
-        Precision::Single => run_as::<f32>(world, job, progress),
-        Precision::Double => run_as::<f64>(world, job, progress),
+impl App for Sor {
+    const PROGRAM: Program = Program("sor");
+    type Report = Report;
+
+    /// Verifies every element, and the sum if it is published.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        // Java Grande has one input for all seeds.
+        let seed = job.program.problem.published.map(|_| JAVA_GRANDE_SEED).or(job.seed);
+        let job = &Job { seed, ..job.clone() };
+        match job.program.problem.precision {
+            Precision::Single => run_as::<f32>(world, job, progress),
+            Precision::Double => run_as::<f64>(world, job, progress),
+        }
     }
 }
 
-fn run_as<T: Real>(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("sor");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+fn run_as<T: Real>(world: &World, job: &Job<Sor>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     job.check().map_err(|refusal| Error::user(refusal))?;
-    let problem = &job.problem;
-    let seed = agree::seed(world, problem.published.map(|_| JAVA_GRANDE_SEED).or(job.seed))?;
+    let problem = &job.program.problem;
     let mut shared = Shared::<T>::new(world, problem)?;
-    let mut lanes: Vec<_> = job.implementations.iter().map(|&of| (of, relaxation(of), Tally::default())).collect();
-    for rep in 0..job.reps {
-        let start = problem.start(seed, rep);
+    let mut turns = Turns::new(world, job, progress, |_| Ok(()))?;
+    for rep in turns.reps() {
+        let start = problem.start(turns.seed, rep);
         let answer = world.is_root().then(|| Answer::new(problem, start));
-        for (_, relax, tally) in &mut lanes {
-            let laps = relax(world, problem, start, &mut shared)?;
-            tally.add(world, &shared.verify(world, job, laps, answer.as_ref())?)?;
-        }
-        progress(rep + 1);
+        turns.take(rep, |implementation, ()| {
+            let laps = relaxation(implementation)(world, problem, start, &mut shared)?;
+            shared.verify(world, job, laps, answer.as_ref())
+        })?;
     }
-    let report = |(implementation, _, tally): &(Implementation, Relaxation<T>, Tally)| {
-        let implementation = *implementation;
-        let subject = Subject { app: offer.name(), implementation, variant: problem.name, size: problem.rows, seed };
-        let mut report = tally.report(world, subject);
-        if implementation == Implementation::Treadmarks {
-            report.measures.extend(causes(shared.counts).map(|(name, count)| (name.into(), count as usize)));
-        }
-        report
-    };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
+    turns.compare(problem.name, problem.rows, |report, ()| {
+        let is_treadmarks = report.implementation == Implementation::Treadmarks.name();
+        let causes = causes(shared.counts).into_iter().filter(|_| is_treadmarks);
+        causes.fold(report, |report, (name, count)| report.measure(name, count as usize))
+    })
 }
 
 /// Collective. One way to carry out all half-sweeps from `start` on; it leaves the matrix in [`Shared`].
@@ -200,17 +193,17 @@ impl<T: Real> Shared<T> {
     }
 
     /// Collective. Compares the matrix with rank 0's `answer`, and its sum with the published one.
-    fn verify(&mut self, world: &World, job: &Sor, laps: Laps, answer: Option<&Answer<T>>) -> Result<Repetition> {
+    fn verify(&mut self, world: &World, job: &Job<Sor>, laps: Laps, answer: Option<&Answer<T>>) -> Result<Repetition> {
         if job.damage {
-            self.flip(world, &job.problem)?;
+            self.flip(world, &job.program.problem)?;
         }
         let (red, black) = answer.map_or((&[][..], &[][..]), |answer| (&answer.matrix.red, &answer.matrix.black));
         check::spread(world, red, &mut self.expected_red)?;
         check::spread(world, black, &mut self.expected_black)?;
         let wrong = wrong_bits(&self.red, &self.expected_red)? + wrong_bits(&self.black, &self.expected_black)?;
-        let sum = self.sum(world, job.problem.cols, job.problem.rows)?;
+        let sum = self.sum(world, job.program.problem.cols, job.program.problem.rows)?;
         // A sum that is no number is wrong too.
-        let as_published = job.problem.published.is_none_or(|published| (sum - published).abs() <= TOLERANCE);
+        let as_published = job.program.problem.published.is_none_or(|published| (sum - published).abs() <= TOLERANCE);
         let sequential = answer.map_or(0.0, |answer| answer.seconds);
         Ok(Repetition { laps, sequential, wrong: wrong + u64::from(!as_published) })
     }

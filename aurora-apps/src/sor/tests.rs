@@ -2,9 +2,10 @@
 //! found.
 
 use super::kernel::half_of;
-use super::{BLACK, Precision, Problem, RED, Sor, half_sweeps_by_treadmarks, pages, parity, run};
+use super::{BLACK, Precision, Problem, RED, Sor, half_sweeps_by_treadmarks, pages, parity};
 use crate::clock::Clock;
 use crate::implementation::Implementation;
+use crate::job::{App, Job, defaults};
 use crate::random::Stream;
 use crate::report::{Comparison, Measured, Report};
 use aurora_core::ops::Sum;
@@ -21,14 +22,14 @@ const ALL: [Implementation; 5] = [
 ];
 const PRECISIONS: [Precision; 2] = [Precision::Single, Precision::Double];
 
-fn compare(config: Config, job: &Sor) -> Comparison<Report> {
-    let outcome = config.run(|world| run(world, job, &mut |_| ()));
+fn compare(config: Config, job: &Job<Sor>) -> Comparison<Report> {
+    let outcome = config.run(|world| Sor::run(world, job, &mut |_| ()));
     outcome.unwrap_or_else(|error| panic!("{job:?}: {error}"))
 }
 
-fn small(rows: usize, cols: usize, half_sweeps: usize, precision: Precision) -> Sor {
+fn small(rows: usize, cols: usize, half_sweeps: usize, precision: Precision) -> Job<Sor> {
     let problem = Problem { name: "test", rows, cols, half_sweeps, precision, published: None };
-    Sor { problem, implementations: ALL.into(), reps: 2, seed: Some(17), damage: false }
+    Job { implementations: ALL.into(), reps: 2, seed: Some(17), ..Job::of(Sor { problem }) }
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn every_shape_is_verified() {
         for (number, (rows, cols)) in shapes.into_iter().enumerate() {
             for half_sweeps in [0, 5] {
                 // Each shape has each kind of number on some ranks.
-                let job = Sor { reps: 1, ..small(rows, cols, half_sweeps, PRECISIONS[(number + ranks) % 2]) };
+                let job = Job { reps: 1, ..small(rows, cols, half_sweeps, PRECISIONS[(number + ranks) % 2]) };
                 let comparison = compare(Config::threads(ranks), &job);
                 assert!(comparison.verified(), "{job:?} {comparison:?}");
                 assert_eq!(comparison.results.len(), ALL.len());
@@ -54,7 +55,7 @@ fn one_flipped_bit_is_noticed() {
     for ranks in [1, 3] {
         for (rows, cols) in [(1, 1), (2, 1), (5, 7), (6, 4)] {
             for precision in PRECISIONS {
-                let job = Sor { damage: true, reps: 1, ..small(rows, cols, 3, precision) };
+                let job = Job { damage: true, reps: 1, ..small(rows, cols, 3, precision) };
                 let comparison = compare(Config::threads(ranks), &job);
                 assert!(comparison.results.iter().all(|report| !report.verified), "{comparison:?}");
             }
@@ -66,7 +67,7 @@ fn one_flipped_bit_is_noticed() {
 #[test]
 fn another_sum_is_noticed() {
     let problem = Problem { published: Some(0.5), rows: 9, cols: 9, ..Problem::A };
-    let job = Sor { problem, implementations: ALL.into(), reps: 1, ..Sor::default() };
+    let job = Job { implementations: ALL.into(), reps: 1, ..Job::of(Sor { problem }) };
     let comparison = compare(Config::threads(2), &job);
     assert!(comparison.results.iter().all(|report| !report.verified), "{comparison:?}");
 }
@@ -74,7 +75,7 @@ fn another_sum_is_noticed() {
 #[test]
 fn size_a_has_the_published_sum_on_ranks() {
     let implementations = ALL.into_iter().filter(|of| *of != Implementation::Naive).collect();
-    let comparison = compare(Config::threads(3), &Sor { implementations, reps: 1, ..Sor::default() });
+    let comparison = compare(Config::threads(3), &Job { implementations, reps: 1, ..Job::of(defaults()) });
     assert!(comparison.verified(), "{comparison:?}");
     assert_eq!(comparison.main.seed, 10_101_010);
 }
@@ -86,7 +87,7 @@ fn a_half_sweep_costs_a_message_to_each_neighbour() {
     for ranks in 1..=4 {
         let messages = |half_sweeps| {
             let job = small(40, 10, half_sweeps, Precision::Double);
-            let job = Sor { implementations: vec![Implementation::Aurora], reps: 5, ..job };
+            let job = Job { implementations: vec![Implementation::Aurora], reps: 5, ..job };
             compare(Config::threads(ranks).route(Route::Udp), &job).main.messages.expect("counted")
         };
         let (few, many) = (messages(10), messages(110));
@@ -179,7 +180,7 @@ fn half_sweeps_by_treadmarks_send_what_treadmarks_sends() {
 
 #[test]
 fn element_by_element_a_large_matrix_is_refused() {
-    let job = Sor { implementations: ALL.into(), ..Sor::default() };
-    let refused = Config::threads(2).run(|world| run(world, &job, &mut |_| ())).expect_err("too large");
+    let job = Job { implementations: ALL.into(), ..Job::of(defaults()) };
+    let refused = Config::threads(2).run(|world| Sor::run(world, &job, &mut |_| ())).expect_err("too large");
     assert!(refused.to_string().contains("add `--size s`, or leave it out"), "{refused}");
 }

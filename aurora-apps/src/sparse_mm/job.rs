@@ -1,7 +1,8 @@
 //! The description of a run, and its limits.
 
-use crate::implementation::Implementation;
+use crate::values::{density, number};
 use aurora_super::Policy;
+use clap::Args;
 use thiserror::Error;
 
 /// The maximum number of rows of a block: its entries can then be numbered by 32 bits.
@@ -13,33 +14,21 @@ const MOST_BLOCKS: usize = 37_837;
 /// The maximum number of rows of a matrix.
 pub const MOST_ROWS: usize = MOST_BLOCKS * MOST_OF_A_BLOCK;
 
-/// A run. Every rank must ask for the same.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct SparseMm {
     /// Rows and columns of the matrices.
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = number::<usize>(1..=MOST_ROWS as u64))]
     pub size: usize,
-    /// The probability of an entry.
+    /// Probability that an element of A or B is not zero: a fraction or a percentage.
+    #[arg(long, value_name = "P", default_value = "12.5%", value_parser = density, allow_negative_numbers = true)]
     pub density: f64,
-    /// Rows and columns of a block. The blocks of the last row and column of blocks may be smaller.
+    /// Rows and columns of a block. Blocks at the right and lower border are smaller if the size is no multiple.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = number::<usize>(1..=MOST_OF_A_BLOCK as u64))]
     pub block: usize,
-    /// The policy of the super-program; `None` is its default.
+    /// Policy by which ranks get instructions: syn, S, R, SR, SS, tail or ect [default: AURORA_SUPER_POLICY, or tail].
+    #[arg(long, value_name = "NAME")]
     pub policy: Option<Policy>,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with new matrices.
-    pub reps: usize,
-    /// The seed of the matrices; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Changes one element of one block of each result, to show that the verification can fail.
-    pub damage: bool,
-}
-
-impl Default for SparseMm {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        let policy = None;
-        SparseMm { size: 2048, density: 0.125, block: 256, policy, implementations, reps: 5, seed: None, damage: false }
-    }
 }
 
 /// The reason why a run is impossible.
@@ -84,10 +73,11 @@ impl SparseMm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::defaults;
 
     #[test]
     fn limits_are_told() {
-        let check = |size, density, block| SparseMm { size, density, block, ..SparseMm::default() }.check();
+        let check = |size, density, block| SparseMm { size, density, block, ..defaults() }.check();
         assert_eq!(check(1, 0.0, MOST_OF_A_BLOCK), Ok(()));
         assert_eq!(check(MOST_BLOCKS, 1.0, 1), Ok(()));
         assert_eq!(check(0, 0.5, 1), Err(Impossible::Size(0)));

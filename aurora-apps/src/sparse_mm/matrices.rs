@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn matrices(size: usize, block: usize, density: f64) -> Matrices {
-        Matrices::new(&SparseMm { size, block, density, ..SparseMm::default() }, 7, 0)
+        Matrices::new(&SparseMm { size, block, density, policy: None }, 7, 0)
     }
 
     #[test]

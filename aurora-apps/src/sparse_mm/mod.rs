@@ -13,5 +13,4 @@ pub use job::{Impossible, MOST_OF_A_BLOCK, MOST_ROWS, SparseMm};
 pub use matrices::Matrices;
 pub use program::{Product, checksums, product};
 pub use report::{Launch, SparseReport};
-pub use run::run;
 pub use sequential::{Sparse, sequential};

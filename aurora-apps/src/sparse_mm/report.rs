@@ -1,6 +1,5 @@
 //! The report: the figures that all programs have, and those of the launch.
 
-use super::SparseMm;
 use crate::launches::Launches;
 use crate::report::{Measured, Report, Spread};
 use aurora_super::run;
@@ -63,7 +62,7 @@ impl Launch {
 }
 
 /// The density in words: `12.5%`.
-pub(super) fn density(job: &SparseMm) -> String {
+pub(super) fn in_words(density: f64) -> String {
     // Nine digits: a fraction that was per cent is that number of per cent again.
-    format!("{}%", (job.density * 1e11).round() / 1e9)
+    format!("{}%", (density * 1e11).round() / 1e9)
 }

@@ -1,84 +1,61 @@
 //! The repetitions: new matrices, the sequential program, the super-program, verification.
 
-use super::report::{Measurement, density};
+use super::report::{Measurement, in_words};
 use super::sequential::checksums_of;
 use super::{Launch, Matrices, Product, Sparse, SparseMm, SparseReport, checksums, product, sequential};
 use crate::agree;
 use crate::checksum::wrong;
 use crate::clock::{Clock, Laps, Work};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
+use crate::report::Comparison;
+use crate::tally::Repetition;
 use aurora_core::prelude::*;
 use aurora_super::{Dense, Super, SuperProgram};
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The phase of a repetition.
 const MULTIPLY: &str = "C <- A x B";
 
-/// Collective. Multiplies `job.reps` times by each implementation and verifies every element. After each repetition
-/// `progress` is called with the number of complete ones.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A job that is [`Impossible`](super::Impossible); a [`Refusal`](crate::implementation::Refusal) of an implementation;
-/// an error that has ended the job.
-pub fn run(world: &World, job: &SparseMm, progress: &mut dyn FnMut(usize)) -> Result<Comparison<SparseReport>> {
-    let offer = Program("sparse-mm");
-    job.check().map_err(|error| Error::user(error))?;
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    agree::same(world, job)?;
-    let seed = agree::seed(world, job.seed)?;
-    let lane = |implementation: &Implementation| Lane {
-        implementation: *implementation,
-        tally: Tally::default(),
-        launches: Vec::new(),
-    };
-    let mut lanes: Vec<Lane> = job.implementations.iter().map(lane).collect();
-    for rep in 0..job.reps {
-        let matrices = Matrices::new(job, seed, rep);
-        let answer = world.is_root().then(|| Answer::new(matrices));
-        for lane in &mut lanes {
-            let (laps, found) = lane.multiply(world, job, matrices)?;
-            let (wrong, sequential) = answer.as_ref().map_or((0, 0.0), |answer| (answer.wrong(&found), answer.seconds));
-            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
-        }
-        progress(rep + 1);
-    }
-    let report = |lane: &Lane| {
-        let Lane { implementation, .. } = *lane;
-        let subject = Subject { app: offer.name(), implementation, variant: "", size: job.size, seed };
-        let measures = BTreeMap::from([("block".into(), job.block)]);
-        let run = Report { variant: density(job), measures, ..lane.tally.report(world, subject) };
-        SparseReport { run, density: job.density, launch: Launch::of(&lane.launches) }
-    };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
-}
+impl App for SparseMm {
+    const PROGRAM: Program = Program("sparse-mm");
+    type Report = SparseReport;
 
-/// One implementation and its figures.
-struct Lane {
-    implementation: Implementation,
-    tally: Tally,
-    launches: Vec<Measurement>,
-}
-
-impl Lane {
-    /// Collective. A repetition: its times, and the checksums of C's blocks, which rank 0 needs.
-    fn multiply(&mut self, world: &World, job: &SparseMm, matrices: Matrices) -> Result<(Laps, Vec<u64>)> {
-        if self.implementation == Implementation::Sequential {
-            return alone(world, matrices);
+    /// Verifies every element.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<SparseReport>> {
+        let SparseMm { size, density, block, .. } = job.program;
+        job.program.check().map_err(|error| Error::user(error))?;
+        agree::same(world, job)?;
+        let mut turns = Turns::new(world, job, progress, |_| Ok(Vec::new()))?;
+        for rep in turns.reps() {
+            let matrices = Matrices::new(&job.program, turns.seed, rep);
+            let answer = world.is_root().then(|| Answer::new(matrices));
+            turns.take(rep, |implementation, launches| {
+                let (laps, found) = match implementation {
+                    Implementation::Sequential => alone(world, matrices)?,
+                    _ => by_super_program(world, job, matrices, launches)?,
+                };
+                let (wrong, sequential) =
+                    answer.as_ref().map_or((0, 0.0), |answer| (answer.wrong(&found), answer.seconds));
+                Ok(Repetition { laps, sequential, wrong })
+            })?;
         }
-        let (laps, checksums, launch) = by_super_program(world, job, matrices)?;
-        self.launches.push(launch);
-        Ok((laps, checksums))
+        turns.compare(&in_words(density), size, |run, launches| SparseReport {
+            run: run.measure("block", block),
+            density,
+            launch: Launch::of(launches),
+        })
     }
 }
 
-/// Collective. The super-program.
-fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result<(Laps, Vec<u64>, Measurement)> {
-    let super_program = job.policy.map_or_else(Super::default, |policy| Super::default().policy(policy));
+/// Collective. The super-program: its times, and the checksums of C's blocks, which rank 0 needs.
+fn by_super_program(
+    world: &World,
+    job: &Job<SparseMm>,
+    matrices: Matrices,
+    launches: &mut Vec<Measurement>,
+) -> Result<(Laps, Vec<u64>)> {
+    let super_program = job.program.policy.map_or_else(Super::default, |policy| Super::default().policy(policy));
     let sp = super_program.start(world)?;
     let begin = Instant::now();
     let mut timed = None;
@@ -95,8 +72,8 @@ fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result
     if job.damage {
         damage(&sp, product, matrices.blocks())?;
     }
-    let launch = Measurement { creation, launch: done, entries: product.1 };
-    Ok((laps, checksums(&sp, product)?, launch))
+    launches.push(Measurement { creation, launch: done, entries: product.1 });
+    Ok((laps, checksums(&sp, product)?))
 }
 
 /// Collective. Changes the last element of the last block of C, on its owner.

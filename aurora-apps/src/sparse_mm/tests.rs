@@ -1,7 +1,8 @@
 //! The super-program against the sequential program, and its block loads against those of the simulator.
 
-use super::{Matrices, Sparse, SparseMm, SparseReport, checksums, product, run, sequential};
+use super::{Matrices, Sparse, SparseMm, SparseReport, checksums, product, sequential};
 use crate::implementation::Implementation;
+use crate::job::{App, Job};
 use crate::lines;
 use crate::report::Comparison;
 use aurora_core::Config;
@@ -9,15 +10,16 @@ use aurora_super::sim::{OwnSetting, own};
 use aurora_super::{Instruction, Parts, Policy, Product, Program, SuperProgram};
 use std::collections::HashSet;
 
-fn on(ranks: usize, job: &SparseMm) -> Comparison<SparseReport> {
+fn on(ranks: usize, job: &Job<SparseMm>) -> Comparison<SparseReport> {
     Config::threads(ranks)
-        .run(|world| run(world, job, &mut |_| ()))
+        .run(|world| SparseMm::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
 }
 
-fn small(size: usize, block: usize, density: f64) -> SparseMm {
+fn small(size: usize, block: usize, density: f64) -> Job<SparseMm> {
     let implementations = vec![Implementation::Aurora, Implementation::Sequential];
-    SparseMm { size, block, density, implementations, reps: 2, seed: Some(5), ..SparseMm::default() }
+    let program = SparseMm { size, block, density, policy: None };
+    Job { implementations, reps: 2, seed: Some(5), ..Job::of(program) }
 }
 
 #[test]
@@ -43,14 +45,14 @@ fn every_shape_is_verified() {
 #[test]
 fn one_changed_element_of_one_block_is_found() {
     for ranks in 1..=4 {
-        let job = SparseMm { damage: true, implementations: vec![Implementation::Aurora], ..small(61, 16, 0.125) };
+        let job = Job { damage: true, implementations: vec![Implementation::Aurora], ..small(61, 16, 0.125) };
         assert!(!on(ranks, &job).main.run.verified);
     }
 }
 
 #[test]
 fn the_interpreter_has_the_elements_of_a_textbook_product() {
-    let of = Matrices::new(&small(23, 7, 0.4), 3, 0);
+    let of = Matrices::new(&small(23, 7, 0.4).program, 3, 0);
     let (a, b) = (Sparse::new(of, |at| of.a(at)), Sparse::new(of, |at| of.b(at)));
     let dense = |block: &dyn Fn((u32, u32)) -> aurora_super::Csr<f64>| {
         let mut dense = vec![0.0; 23 * 23];
@@ -95,7 +97,7 @@ fn block_loads_are_those_of_the_simulator() {
     let mut job = small(32 * 8, 8, 0.125);
     job.implementations = vec![Implementation::Aurora];
     job.reps = 1;
-    job.policy = Some(Policy::S);
+    job.program.policy = Some(Policy::S);
     for ranks in 2..=5 {
         let simulated = own(&OwnSetting::new(Policy::S, vec![1.0; ranks], 0)).unwrap().common.loads;
         let report = on(ranks, &job);

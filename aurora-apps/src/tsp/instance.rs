@@ -2,6 +2,7 @@
 
 use super::tsplib;
 use crate::random::Stream;
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of cities of an instance: a set of cities is one word. A search can only handle far fewer cities
@@ -59,13 +60,13 @@ impl Instance {
 }
 
 /// Built-in instances of TSPLIB (Reinelt 1991), with the lengths of their shortest tours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Named {
-    /// 14 towns in Burma, by latitude and longitude.
+    /// 14 towns in Burma.
     Burma14,
-    /// 17 cities (Groetschel).
+    /// 17 cities.
     Gr17,
-    /// 21 cities (Groetschel).
+    /// 21 cities.
     #[default]
     Gr21,
 }

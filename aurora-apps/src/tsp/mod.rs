@@ -10,6 +10,6 @@ mod search;
 mod tsplib;
 
 pub use instance::{Instance, MOST_CITIES, Named};
-pub use run::{Source, Tsp, run};
+pub use run::Tsp;
 pub use search::{Best, Bound, Search, Tour, sequential};
 pub use tsplib::{Fault, parse};

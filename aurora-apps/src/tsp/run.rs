@@ -2,128 +2,93 @@
 
 use super::parallel::{Outcome, together};
 use super::search::{Search, Tour, sequential};
-use super::{Instance, Named, tsplib};
-use crate::agree;
+use super::{Instance, MOST_CITIES, Named, tsplib};
 use crate::clock::Clock;
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
+use crate::tally::Repetition;
+use crate::values::number;
 use aurora_core::prelude::*;
+use clap::Args;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The source of the instance.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Source {
-    /// A built-in instance, with its optimum.
-    Named(Named),
-    /// This number of random cities, at new places in each repetition.
-    Random(usize),
-    /// A TSPLIB file, which rank 0 reads.
-    File(PathBuf),
-}
-
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run. The source of the instance is the file, else the random cities, else the built-in instance.
+#[derive(Args, Clone, Debug)]
 pub struct Tsp {
-    /// The source of the instance.
-    pub source: Source,
-    /// The number of parts of the search that a rank takes at a time.
+    /// Instance of TSPLIB.
+    #[arg(long, value_enum, default_value_t, conflicts_with_all = ["cities", "file"])]
+    pub instance: Named,
+    /// Random cities in place of an instance: their number.
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = number::<usize>(1..=MOST_CITIES as u64))]
+    pub cities: Option<usize>,
+    /// A file of TSPLIB in place of an instance: EUC_2D, GEO, or EXPLICIT as LOWER_DIAG_ROW or FULL_MATRIX.
+    #[arg(long, value_name = "X.tsp")]
+    pub file: Option<PathBuf>,
+    /// Parts of the search that a rank takes at a time.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u64>(1..=u32::MAX.into()))]
     pub chunk: u64,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions.
-    pub reps: usize,
-    /// The seed of random instances; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Visits a city twice in each result, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for Tsp {
-    fn default() -> Self {
-        Tsp {
-            source: Source::Named(Named::default()),
-            chunk: 4,
-            implementations: vec![Implementation::Aurora],
-            reps: 5,
-            seed: None,
-            damage: false,
+impl App for Tsp {
+    const PROGRAM: Program = Program("tsp");
+    type Report = Report;
+
+    /// Verifies that the result is a tour, has the reported length, and is as short as the sequential program's tour
+    /// and, for a built-in instance, as the optimum. Random cities are at new places in each repetition.
+    ///
+    /// # Errors
+    /// Also a file that cannot be read, or a [`Fault`](tsplib::Fault) in it. Rank 0 reads it.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let mut turns = Turns::new(world, job, progress, |implementation| Lane::new(world, implementation))?;
+        let mut size = 0;
+        for rep in turns.reps() {
+            let instance = instance(world, &job.program, turns.seed.wrapping_add(rep as u64))?;
+            size = instance.cities();
+            let answer = if world.is_root() { Some(Answer::new(&instance)?) } else { None };
+            turns.take(rep, |_, lane| lane.run(job, &instance, answer.as_ref()))?;
         }
+        turns.compare(job.program.source(), size, |report, lane| {
+            let Lane { length, nodes, improvements, .. } = *lane;
+            report.measure("length", length).measure("nodes", nodes).measure("improvements", improvements)
+        })
     }
 }
 
-/// Collective. Searches for the shortest tour `job.reps` times by each implementation. Verifies that the result is a
-/// tour, has the reported length, and is as short as the sequential program's tour and, for a built-in instance, as the
-/// optimum. After each repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run; a file that cannot be read, or a
-/// [`Fault`](tsplib::Fault) in it; or the error that ended the job.
-pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("tsp");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    let seed = agree::seed(world, job.seed)?;
-    let (mut lanes, mut size) = (Vec::new(), 0);
-    for &implementation in &job.implementations {
-        lanes.push(Lane::new(world, implementation)?);
-    }
-    for rep in 0..job.reps {
-        let instance = instance(world, job, seed.wrapping_add(rep as u64))?;
-        size = instance.cities();
-        let answer = if world.is_root() { Some(Answer::new(&instance)?) } else { None };
-        for lane in &mut lanes {
-            lane.run(job, &instance, answer.as_ref())?;
-        }
-        progress(rep + 1);
-    }
-    let reports = lanes.iter().map(|lane| {
-        let subject =
-            Subject { app: offer.name(), implementation: lane.implementation, variant: job.source.name(), size, seed };
-        let mut report = lane.tally.report(world, subject);
-        let Lane { length, nodes, improvements, .. } = *lane;
-        let found = [("length", length), ("nodes", nodes), ("improvements", improvements)];
-        report.measures.extend(found.map(|(name, found)| (name.into(), found)));
-        report
-    });
-    Comparison::of(reports.collect()).map_err(|error| Error::user(error))
-}
-
-impl Source {
-    fn name(&self) -> &'static str {
+impl Tsp {
+    /// Returns the name of the instance, or the kind of its source.
+    fn source(&self) -> &'static str {
         match self {
-            Source::Named(named) => named.name(),
-            Source::Random(_) => "random",
-            Source::File(_) => "file",
+            Tsp { file: Some(_), .. } => "file",
+            Tsp { cities: Some(_), .. } => "random",
+            Tsp { instance, .. } => instance.name(),
         }
     }
 
     fn make(&self, seed: u64) -> Result<Instance> {
         match self {
-            Source::Named(named) => Ok(named.instance()),
-            Source::Random(cities) => Ok(Instance::random(*cities, seed)),
-            Source::File(path) => read(path).map_err(|fault| Error::user(format!("{}: {fault}", path.display()))),
+            Tsp { file: Some(path), .. } => {
+                read(path).map_err(|fault| Error::user(format!("{}: {fault}", path.display())))
+            }
+            Tsp { cities: Some(cities), .. } => Ok(Instance::random(*cities, seed)),
+            Tsp { instance, .. } => Ok(instance.instance()),
         }
     }
 
-    /// Checks that the source gives an instance.
+    /// Checks that the file, if there is one, has an instance.
     ///
     /// # Errors
     /// The reason why the file cannot be used.
     pub fn check(&self) -> std::result::Result<(), String> {
-        match self {
-            Source::File(path) => read(path).map(drop),
-            Source::Named(_) | Source::Random(_) => Ok(()),
-        }
+        self.file.as_deref().map_or(Ok(()), |path| read(path).map(drop))
     }
 }
 
-/// The maximum length of a file, in bytes: a matrix of [`MOST_CITIES`](super::MOST_CITIES), with room for names and
+/// The maximum length of a file, in bytes: a matrix of [`MOST_CITIES`], with room for names and
 /// comments.
 const LONGEST: u64 = 1 << 20;
 
@@ -137,17 +102,14 @@ fn read(path: &Path) -> std::result::Result<Instance, String> {
     let mut text = String::new();
     let length = file.take(LONGEST + 1).read_to_string(&mut text).map_err(fault)? as u64;
     if length > LONGEST {
-        return Err(format!(
-            "the file is longer than {LONGEST} bytes, which {} cities do not take",
-            super::MOST_CITIES
-        ));
+        return Err(format!("the file is longer than {LONGEST} bytes, which {} cities do not take", MOST_CITIES));
     }
     tsplib::parse(&text).map_err(|fault| fault.to_string())
 }
 
 /// Collective. Returns rank 0's instance, or the error that rank 0 got instead, on all ranks.
 fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
-    let made = if world.is_root() { Some(job.source.make(seed)) } else { None };
+    let made = if world.is_root() { Some(job.make(seed)) } else { None };
     let (made, failed) = match made {
         Some(Ok(instance)) => (Some(Ok(instance)), None),
         Some(Err(error)) => (Some(Err(error.to_string())), Some(error)),
@@ -160,15 +122,14 @@ fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
     }
 }
 
-/// One implementation with its measurements.
+/// One implementation with the figures of its last repetition.
 struct Lane<'w> {
     implementation: Implementation,
     #[cfg(feature = "mpi")]
     over_mpi: Option<super::mpi::OverMpi<'w>>,
     world: &'w World,
-    tally: Tally,
     length: usize,
-    /// The number of beginnings of tours that all ranks examined in the last repetition.
+    /// The number of beginnings of tours that all ranks examined.
     nodes: usize,
     improvements: usize,
 }
@@ -183,7 +144,6 @@ impl<'w> Lane<'w> {
                 false => None,
             },
             world,
-            tally: Tally::default(),
             length: 0,
             nodes: 0,
             improvements: 0,
@@ -191,19 +151,20 @@ impl<'w> Lane<'w> {
     }
 
     /// Collective. Runs one search.
-    fn search(&mut self, job: &Tsp, instance: &Instance) -> Result<Outcome> {
+    fn search(&mut self, chunk: u64, instance: &Instance) -> Result<Outcome> {
         #[cfg(feature = "mpi")]
         if let Some(over_mpi) = &mut self.over_mpi {
-            return over_mpi.search(instance, job.chunk);
+            return over_mpi.search(instance, chunk);
         }
         match self.implementation {
             Implementation::Sequential => alone(self.world, instance),
-            other => together(self.world, job.chunk, other == Implementation::Naive, instance),
+            other => together(self.world, chunk, other == Implementation::Naive, instance),
         }
     }
 
-    fn run(&mut self, job: &Tsp, instance: &Instance, answer: Option<&Answer>) -> Result<()> {
-        let (laps, mut tour, [nodes, improvements]) = self.search(job, instance)?;
+    /// Collective. Runs and verifies a repetition.
+    fn run(&mut self, job: &Job<Tsp>, instance: &Instance, answer: Option<&Answer>) -> Result<Repetition> {
+        let (laps, mut tour, [nodes, improvements]) = self.search(job.program.chunk, instance)?;
         if job.damage {
             match tour.cities.as_mut_slice() {
                 [first, .., last] => *last = *first,
@@ -212,14 +173,12 @@ impl<'w> Lane<'w> {
         }
         (self.length, self.nodes, self.improvements) = (tour.length as usize, nodes as usize, improvements as usize);
         let is_tour = instance.length(&tour.cities) == Some(tour.length);
-        let known = match job.source {
-            Source::Named(named) => named.optimum() == tour.length,
-            _ => true,
-        };
+        let Tsp { instance: named, cities, file, .. } = &job.program;
+        let known = cities.is_some() || file.is_some() || named.optimum() == tour.length;
         let shortest = answer.is_none_or(|answer| answer.tour.length == tour.length);
         let wrong = u64::from(!(is_tour && known && shortest));
         let sequential = answer.map_or(0.0, |answer| answer.seconds);
-        self.tally.add(self.world, &Repetition { laps, sequential, wrong })
+        Ok(Repetition { laps, sequential, wrong })
     }
 }
 

@@ -9,7 +9,7 @@ mod text;
 
 pub use naive::one_by_one;
 pub use parallel::count;
-pub use run::{WordCount, run};
+pub use run::WordCount;
 pub use text::{Texts, number_of, word};
 
 use rustc_hash::FxHashMap;

@@ -1,91 +1,66 @@
 //! The repetitions: new texts, the sequential program, the parallel ones in turns, verification.
 
 use super::{Texts, count, number_of, one_by_one, sequential, word};
-use crate::agree;
 use crate::check;
 use crate::clock::{Clock, Laps};
-use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::implementation::{Implementation, Program};
+use crate::job::{App, Job, Turns};
 use crate::report::{Comparison, Report};
-use crate::tally::{Repetition, Subject, Tally};
+use crate::tally::Repetition;
+use crate::values::{bytes_or_none, number};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
+use clap::Args;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// The parameters of a run. Every rank must pass the same parameters.
-#[derive(Clone, Debug)]
+/// The parameters of a run.
+#[derive(Args, Clone, Debug)]
 pub struct WordCount {
-    /// The number of bytes of text on all ranks together.
+    /// Bytes of text of all ranks together.
+    #[arg(long, value_name = "B", default_value_t = 10_000_000, value_parser = bytes_or_none::<usize>)]
     pub bytes: usize,
-    /// The maximum number of different words.
+    /// Limit of the number of different words.
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = number::<usize>(0..))]
     pub words: usize,
-    /// The implementations, which take turns.
-    pub implementations: Vec<Implementation>,
-    /// The number of repetitions, each with new texts.
-    pub reps: usize,
-    /// The seed of the data; `None` draws a new seed.
-    pub seed: Option<u64>,
-    /// Counts one extra word in each result, to show that the verification can fail.
-    pub damage: bool,
 }
 
-impl Default for WordCount {
-    fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        WordCount { bytes: 10_000_000, words: 200_000, implementations, reps: 5, seed: None, damage: false }
-    }
-}
+impl App for WordCount {
+    const PROGRAM: Program = Program("wordcount");
+    type Report = Report;
 
-/// Collective. Counts the words of texts `job.reps` times by each implementation and verifies every count. After each
-/// repetition it calls `progress` with the number of completed repetitions.
-///
-/// The report is the same on all ranks.
-///
-/// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
-pub fn run(world: &World, job: &WordCount, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-    let offer = Program("wordcount");
-    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-    let seed = agree::seed(world, job.seed)?;
-    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, implementation));
-    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-    let mut expected = GVector::<u64>::new(world, job.words)?;
-    for rep in 0..job.reps {
-        let texts = Texts::new(seed, rep, job.words, job.bytes / world.size());
-        let answer = world.is_root().then(|| Answer::new(job.words, texts, world.size()));
-        let (right, sequential) = answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.counts[..], answer.seconds));
-        check::spread(world, right, &mut expected)?;
-        for lane in &mut lanes {
-            let (laps, mut counted) = lane.count(texts)?;
-            if job.damage && world.is_root() {
-                *counted.entry(word(0)).or_insert(0) += 1;
-            }
-            let wrong = wrong_counts(world, counted, &expected)?;
-            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
+    /// Verifies the count of every word.
+    fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+        let WordCount { bytes, words } = job.program;
+        let mut turns = Turns::new(world, job, progress, |implementation| Lane::new(world, implementation))?;
+        let mut expected = GVector::<u64>::new(world, words)?;
+        for rep in turns.reps() {
+            let texts = Texts::new(turns.seed, rep, words, bytes / world.size());
+            let answer = world.is_root().then(|| Answer::new(words, texts, world.size()));
+            let (right, sequential) =
+                answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.counts[..], answer.seconds));
+            check::spread(world, right, &mut expected)?;
+            turns.take(rep, |_, lane| {
+                let (laps, mut counted) = lane.count(texts)?;
+                if job.damage && world.is_root() {
+                    *counted.entry(word(0)).or_insert(0) += 1;
+                }
+                Ok(Repetition { laps, sequential, wrong: wrong_counts(world, counted, &expected)? })
+            })?;
         }
-        progress(rep + 1);
+        turns.compare("bytes", bytes, |report, _| report.measure("words", words))
     }
-    let subject =
-        |implementation| Subject { app: offer.name(), implementation, variant: "bytes", size: job.bytes, seed };
-    let measures = BTreeMap::from([("words".into(), job.words)]);
-    let report = |lane: &Lane<'_>| {
-        let report = lane.tally.report(world, subject(lane.implementation));
-        Report { measures: measures.clone(), ..report }
-    };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// The counts of the words that a rank owns.
 type Counted = FxHashMap<String, u64>;
 
-/// One implementation with its measurements.
+/// One implementation.
 struct Lane<'w> {
     world: &'w World,
     implementation: Implementation,
     #[cfg(feature = "mpi")]
     over_mpi: Option<super::mpi::OverMpi<'w>>,
-    tally: Tally,
 }
 
 impl<'w> Lane<'w> {
@@ -95,7 +70,6 @@ impl<'w> Lane<'w> {
             implementation,
             #[cfg(feature = "mpi")]
             over_mpi: implementation.is_mpi().then(|| super::mpi::OverMpi::new(world)).transpose()?,
-            tally: Tally::default(),
         })
     }
 

@@ -1,8 +1,9 @@
 //! Matrices: a product, a factorisation and a relaxation.
 
 use super::{both, both_by, both_give};
+use aurora_apps::job::{App, Job, defaults};
 use aurora_apps::report::Measured;
-use aurora_apps::sparse_mm::{self, SparseMm};
+use aurora_apps::sparse_mm::SparseMm;
 use aurora_core::ops::Sum;
 use aurora_core::{Result, World};
 use aurora_suite::{Body, check, mix};
@@ -20,8 +21,9 @@ pub fn bodies() -> Vec<Body> {
 /// `aurora sparse-mm`, with blocks of unequal size. It finds one changed element.
 fn a_product_of_sparse_matrices_is_verified(world: &World) -> Result<()> {
     for damage in [false, true] {
-        let job = SparseMm { size: 100, block: 16, reps: 2, damage, ..SparseMm::default() };
-        let run = sparse_mm::run(world, &job, &mut |_| ())?;
+        let program = SparseMm { size: 100, block: 16, ..defaults() };
+        let job = Job { reps: 2, damage, ..Job::of(program) };
+        let run = SparseMm::run(world, &job, &mut |_| ())?;
         check::equal("whether the product is verified", run.verified(), !damage)?;
         check::equal(
             "the number of instructions",

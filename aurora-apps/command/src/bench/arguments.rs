@@ -2,10 +2,11 @@
 
 use super::check_cost::CheckCostArguments;
 use crate::arguments::WorldArguments;
-use crate::implementation::Implementations;
-use crate::values::{bytes_or_none, number};
 use aurora_apps::bench::{By, Job, Operation, Target};
-use clap::{Args, Subcommand, ValueEnum};
+use aurora_apps::implementation::Implementation;
+use aurora_apps::job::IMPLEMENTATIONS;
+use aurora_apps::values::{bytes_or_none, number};
+use clap::{Args, Subcommand};
 use std::time::Duration;
 
 #[derive(Subcommand, Debug)]
@@ -22,7 +23,7 @@ pub enum OperationCommand {
     ReadCache {
         /// Size of the whole vector, such as 1000000, 10M or 2GiB [default: 704 x 704 32-bit numbers]
         #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = bytes)]
-        bytes: u64,
+        bytes: usize,
         /// Delay of the last rank in milliseconds. Times count from its start
         #[arg(long, value_name = "MS", value_parser = number::<u32>(1..=60_000))]
         late_rank_ms: Option<u32>,
@@ -32,8 +33,8 @@ pub enum OperationCommand {
     /// Each rank receives a range of keys from each rank (an all-to-all)
     Exchange {
         /// Number of 32-bit keys of all ranks together
-        #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<u64>(1..))]
-        keys: u64,
+        #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<usize>(1..))]
+        keys: usize,
         #[command(flatten)]
         common: CommonArguments,
     },
@@ -41,7 +42,7 @@ pub enum OperationCommand {
     Gather {
         /// Bytes of each other rank
         #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
-        bytes: u64,
+        bytes: usize,
         /// In Aurora, ranks write into the memory of rank 0 (the default)
         #[arg(long)]
         push: bool,
@@ -73,7 +74,7 @@ pub enum OperationCommand {
     AllReduce {
         /// Bytes of 64-bit values of each rank, a multiple of 8
         #[arg(long, value_name = "B", default_value_t = 8, value_parser = words)]
-        bytes: u64,
+        bytes: usize,
         #[command(flatten)]
         common: CommonArguments,
     },
@@ -81,7 +82,7 @@ pub enum OperationCommand {
     Stream {
         /// Number of bytes
         #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
-        bytes: u64,
+        bytes: usize,
         #[command(flatten)]
         common: CommonArguments,
     },
@@ -89,35 +90,35 @@ pub enum OperationCommand {
     Copy {
         /// Number of bytes
         #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
-        bytes: u64,
+        bytes: usize,
         /// State of rank 1 during the copy
         #[arg(long, value_enum, default_value_t)]
-        target: TargetName,
+        target: Target,
         #[command(flatten)]
         common: CommonArguments,
     },
     /// Each rank adds 1 to random elements of a shared table
     Updates {
         /// Number of 64-bit elements of the table
-        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<u64>(1..))]
-        table: u64,
+        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<usize>(1..))]
+        table: usize,
         /// Updates of each rank
-        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<u64>(1..=MOST_PLACES))]
-        updates: u64,
+        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<usize>(1..=MOST_PLACES))]
+        updates: usize,
         #[command(flatten)]
         common: CommonArguments,
     },
     /// Each rank reads random elements of a shared table
     Reads {
         /// Number of 64-bit elements of the table
-        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<u64>(1..))]
-        table: u64,
+        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<usize>(1..))]
+        table: usize,
         /// Number of elements that each rank reads
-        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<u64>(1..=MOST_PLACES))]
-        reads: u64,
+        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<usize>(1..=MOST_PLACES))]
+        reads: usize,
         /// Number of elements in one call; with mpi-alltoallv at most 65536 [default: 65536, or all]
-        #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1 << 24))]
-        batch: Option<u32>,
+        #[arg(long, value_name = "N", value_parser = number::<usize>(1..=1 << 24))]
+        batch: Option<usize>,
         #[command(flatten)]
         common: CommonArguments,
     },
@@ -125,7 +126,7 @@ pub enum OperationCommand {
     FirstTouch {
         /// Bytes that each rank touches
         #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
-        bytes: u64,
+        bytes: usize,
         #[command(flatten)]
         common: CommonArguments,
     },
@@ -135,23 +136,23 @@ pub enum OperationCommand {
 pub struct RemoteArguments {
     /// State of rank 1 during the access
     #[arg(long, value_enum, default_value_t)]
-    pub target: TargetName,
+    pub target: Target,
     #[command(flatten)]
     pub common: CommonArguments,
 }
 
 /// The default number of updates or reads by each rank.
-const MANY: u64 = 10_000_000;
+const MANY: usize = 10_000_000;
 
 /// Reads a number of bytes, at least one.
-fn bytes(text: &str) -> Result<u64, &'static str> {
+fn bytes(text: &str) -> Result<usize, &'static str> {
     let bytes = bytes_or_none(text).ok().filter(|bytes| *bytes > 0);
     bytes
         .ok_or("a number of bytes from 1 on, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
 
 /// Reads a number of bytes that is a multiple of 8.
-fn words(text: &str) -> Result<u64, &'static str> {
+fn words(text: &str) -> Result<usize, &'static str> {
     let whole = bytes(text).ok().filter(|bytes| bytes.is_multiple_of(8));
     whole.ok_or("a multiple of 8 bytes, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
@@ -160,15 +161,17 @@ fn words(text: &str) -> Result<u64, &'static str> {
 const MOST_PLACES: u64 = 1_000_000_000_000;
 
 /// The default number of reads in a batch.
-const BATCH: u64 = 65_536;
+const BATCH: usize = 65_536;
 
 #[derive(Args, Debug)]
 pub struct CommonArguments {
     /// Number of repetitions, each with new data
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(1..=1_000_000))]
-    pub reps: u32,
-    #[command(flatten)]
-    pub implementations: Implementations,
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<usize>(1..=1_000_000))]
+    pub reps: usize,
+    /// Implementation to run. Several, separated by commas, take turns in one job
+    #[arg(id = IMPLEMENTATIONS, long = "impl", value_name = "IMPL", value_delimiter = ',')]
+    #[arg(value_enum, default_value = "aurora")]
+    pub implementations: Vec<Implementation>,
     /// Seed of the data [default: a new one each time]
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..))]
     pub seed: Option<u64>,
@@ -177,24 +180,6 @@ pub struct CommonArguments {
     pub damage: bool,
     #[command(flatten)]
     pub world: WorldArguments,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum TargetName {
-    /// It sleeps
-    #[default]
-    Idle,
-    /// It computes
-    Computing,
-}
-
-impl From<TargetName> for Target {
-    fn from(name: TargetName) -> Self {
-        match name {
-            TargetName::Idle => Target::Idle,
-            TargetName::Computing => Target::Computing,
-        }
-    }
 }
 
 impl OperationCommand {
@@ -223,34 +208,26 @@ impl OperationCommand {
         let late = |ms: u32| Duration::from_millis(ms.into());
         match *self {
             OperationCommand::ReadCache { bytes, late_rank_ms, .. } => {
-                Operation::ReadCache { bytes: bytes as usize, late: late_rank_ms.map(late) }
+                Operation::ReadCache { bytes, late: late_rank_ms.map(late) }
             }
-            OperationCommand::Exchange { keys, .. } => Operation::Exchange { keys: keys as usize },
+            OperationCommand::Exchange { keys, .. } => Operation::Exchange { keys },
             OperationCommand::Gather { bytes, pull, .. } => {
-                Operation::Gather { bytes: bytes as usize, by: if pull { By::Pull } else { By::Push } }
+                Operation::Gather { bytes, by: if pull { By::Pull } else { By::Push } }
             }
-            OperationCommand::Get(RemoteArguments { target, .. }) => Operation::Get { target: target.into() },
-            OperationCommand::Put(RemoteArguments { target, .. }) => Operation::Put { target: target.into() },
+            OperationCommand::Get(RemoteArguments { target, .. }) => Operation::Get { target },
+            OperationCommand::Put(RemoteArguments { target, .. }) => Operation::Put { target },
             OperationCommand::FetchAdd { tasks, .. } => Operation::FetchAdd { tasks },
             OperationCommand::ScalarSum(_) => Operation::ScalarSum,
             OperationCommand::Local(_) => Operation::Local { access: None },
             OperationCommand::Barrier(_) => Operation::Barrier,
-            OperationCommand::AllReduce { bytes, .. } => {
-                Operation::AllReduce { values: bytes as usize / size_of::<u64>() }
+            OperationCommand::AllReduce { bytes, .. } => Operation::AllReduce { values: bytes / size_of::<u64>() },
+            OperationCommand::Stream { bytes, .. } => Operation::Stream { bytes },
+            OperationCommand::Copy { bytes, target, .. } => Operation::Copy { bytes, target, way: None },
+            OperationCommand::Updates { table, updates, .. } => Operation::Updates { table, updates },
+            OperationCommand::Reads { table, reads, batch, .. } => {
+                Operation::Reads { table, reads, batch: batch.unwrap_or(BATCH.min(reads)) }
             }
-            OperationCommand::Stream { bytes, .. } => Operation::Stream { bytes: bytes as usize },
-            OperationCommand::Copy { bytes, target, .. } => {
-                Operation::Copy { bytes: bytes as usize, target: target.into(), way: None }
-            }
-            OperationCommand::Updates { table, updates, .. } => {
-                Operation::Updates { table: table as usize, updates: updates as usize }
-            }
-            OperationCommand::Reads { table, reads, batch, .. } => Operation::Reads {
-                table: table as usize,
-                reads: reads as usize,
-                batch: batch.map_or(BATCH.min(reads), u64::from) as usize,
-            },
-            OperationCommand::FirstTouch { bytes, .. } => Operation::FirstTouch { bytes: bytes as usize, memory: None },
+            OperationCommand::FirstTouch { bytes, .. } => Operation::FirstTouch { bytes, memory: None },
         }
     }
 
@@ -259,8 +236,8 @@ impl OperationCommand {
         let common = self.common();
         Job {
             operation: self.operation(),
-            implementations: common.implementations.list.clone(),
-            reps: common.reps as usize,
+            implementations: common.implementations.clone(),
+            reps: common.reps,
             seed: common.seed,
             damage: common.damage,
         }

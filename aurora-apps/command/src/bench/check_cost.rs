@@ -3,8 +3,8 @@
 use crate::arguments::RouteName;
 use crate::check::end_of;
 use crate::launch::speaks;
-use crate::values::{number, seconds};
 use crate::{FAILED, complain, say};
+use aurora_apps::values::{number, seconds};
 use aurora_core::LaunchInfo;
 use clap::Args;
 use clap::builder::PossibleValuesParser;

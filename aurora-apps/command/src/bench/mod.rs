@@ -5,6 +5,7 @@ pub mod check_cost;
 mod table;
 
 use crate::implementation;
+use crate::launch::check_memory;
 use crate::memory::{self, Bytes, Demand};
 use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
@@ -26,7 +27,8 @@ pub fn start(command: &BenchCommand, starter: LaunchInfo) -> Result<ExitCode, Re
 
 fn measured(command: &OperationCommand) -> Result<ExitCode, Refusal> {
     let job = command.job();
-    let start = prepare(&command.common().world, demand(job.operation))?;
+    let start = prepare(&command.common().world)?;
+    demand(job.operation).map_or(Ok(()), |demand| check_memory(demand, &start.config))?;
     check(job.operation)?;
     implementation::check(&job.operation, &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| bench::run(world, &job, progress)))
@@ -42,17 +44,15 @@ fn check(operation: Operation) -> Result<(), Refusal> {
 }
 
 fn demand(operation: Operation) -> Option<Demand> {
-    let of_bytes = |bytes: usize, of: Bytes| Some(Demand { argument: "--bytes <B>", value: bytes as u64, bytes: of });
+    let of_bytes = |bytes: usize, of: Bytes| Some(Demand { argument: "--bytes <B>", value: bytes, bytes: of });
     match operation {
         Operation::ReadCache { bytes, .. } => of_bytes(bytes, memory::caches),
-        Operation::Exchange { keys } => {
-            Some(Demand { argument: "--keys <N>", value: keys as u64, bytes: memory::exchanged })
-        }
+        Operation::Exchange { keys } => Some(Demand { argument: "--keys <N>", value: keys, bytes: memory::exchanged }),
         Operation::Gather { bytes, .. } => of_bytes(bytes, memory::gathered),
         Operation::Stream { bytes } => of_bytes(bytes, memory::streamed),
         Operation::Copy { bytes, .. } => of_bytes(bytes, memory::copied),
         Operation::Updates { table, .. } | Operation::Reads { table, .. } => {
-            Some(Demand { argument: "--table <T>", value: table as u64, bytes: memory::tables })
+            Some(Demand { argument: "--table <T>", value: table, bytes: memory::tables })
         }
         Operation::FirstTouch { bytes, .. } => of_bytes(bytes, memory::touched),
         Operation::AllReduce { .. } => of_bytes(operation.bytes(), memory::reduced),

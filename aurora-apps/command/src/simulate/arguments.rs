@@ -4,8 +4,8 @@ use super::nodes::Counts;
 use super::own::OwnArguments;
 use super::policies::Policies;
 use super::speeds::Source;
-use crate::values::number;
 use aurora_apps::report::label::Label;
+use aurora_apps::values::number;
 use aurora_super::sim::Transfers;
 use clap::{Args, ValueEnum};
 

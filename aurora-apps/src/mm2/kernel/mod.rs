@@ -6,16 +6,17 @@ mod tiled;
 pub use dot::dot;
 pub use tiled::tiled;
 
+use clap::ValueEnum;
 use std::ops::Range;
 
 /// The kernel that computes `c <- a x b`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kernel {
-    /// The paper's kernel: one inner product for each element.
-    Dot,
-    /// A kernel with tiles in registers and panels in the cache.
+    /// Tiles in registers and caches.
     #[default]
     Tiled,
+    /// Inner products, as in the paper.
+    Dot,
 }
 
 impl Kernel {

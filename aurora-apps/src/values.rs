@@ -1,6 +1,6 @@
 //! The parsers of argument values, with their error messages.
 
-use aurora_apps::farm::{Impossible, SPEEDS};
+use crate::farm::{Impossible, SPEEDS};
 use parse_size::Config;
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
@@ -34,11 +34,15 @@ fn words(range: &impl RangeBounds<u64>) -> String {
 }
 
 /// Reads sizes in bytes in the form of `AURORA_CACHE_LIMIT`: the units are powers of 1024. 0 is allowed.
-pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
+///
+/// # Errors
+/// The allowed forms.
+pub fn bytes_or_none<N: TryFrom<u64>>(text: &str) -> Result<N, &'static str> {
     let unit = text.trim_end().trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
     // MB is refused, because it may mean a million bytes or 2^20.
     let clear = !(unit.len() == 2 && unit.ends_with('b'));
     let bytes = whole(text, Config::new().with_binary()).filter(|_| clear);
+    let bytes = bytes.and_then(|bytes| N::try_from(bytes).ok());
     bytes
         .ok_or("a number of bytes from 0 on, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
@@ -53,18 +57,27 @@ fn whole(text: &str, units: Config) -> Option<u64> {
 }
 
 /// Reads the weight of a rank: its speed relative to other ranks.
+///
+/// # Errors
+/// The allowed numbers.
 pub fn weight(text: &str) -> Result<f64, &'static str> {
     let weight = text.trim().parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
     weight.ok_or("a weight is a number, 0 or greater")
 }
 
 /// Reads the speed of a rank of a farm.
+///
+/// # Errors
+/// The allowed numbers.
 pub fn speed(text: &str) -> Result<f64, String> {
     let speed = text.trim().parse().ok().filter(|speed: &f64| SPEEDS.contains(speed));
     speed.ok_or_else(|| Impossible::Speed.to_string())
 }
 
 /// Reads a probability, as a fraction or per cent.
+///
+/// # Errors
+/// The allowed forms.
 pub fn density(text: &str) -> Result<f64, &'static str> {
     let text = text.trim();
     let density = match text.strip_suffix('%') {
@@ -76,6 +89,9 @@ pub fn density(text: &str) -> Result<f64, &'static str> {
 }
 
 /// Reads a time that is greater than 0.
+///
+/// # Errors
+/// The allowed numbers.
 pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -132,7 +148,7 @@ mod tests {
             assert_eq!(bytes_or_none(text), Ok(expected), "{text}");
         }
         for text in ["8MB", "8 kb", "1.5K", "-1", "x"] {
-            assert!(bytes_or_none(text).is_err(), "{text}");
+            assert!(bytes_or_none::<u64>(text).is_err(), "{text}");
         }
     }
 
