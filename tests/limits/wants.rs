@@ -1,5 +1,6 @@
 //! The jobs: three ranks in one control group.
 
+use Nodes::{Apart, One, Two};
 use aurora_core::Route;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
@@ -11,11 +12,13 @@ pub const RANKS: usize = 3;
 
 const MIB: usize = 1 << 20;
 
+type Words = &'static [&'static str];
+
 /// The memory that a job requests, and the expected words of each of its ranks.
 #[derive(Debug)]
 pub struct Want {
     pub name: &'static str,
-    pub words: &'static [&'static str],
+    pub words: Words,
     /// The limit of one copy; half of the free memory if it is not set.
     pub cache_limit: Option<&'static str>,
     nodes: Nodes,
@@ -33,7 +36,16 @@ enum Nodes {
     Apart,
 }
 
+/// A case in which only missing memory is a limit.
+const fn want(name: &'static str, nodes: Nodes, words: Words, body: fn(&World) -> Result<()>) -> Want {
+    Want { name, words, cache_limit: ANY, nodes, body }
+}
+
 impl Want {
+    const fn cache_limit(self, cache_limit: Option<&'static str>) -> Self {
+        Want { cache_limit, ..self }
+    }
+
     pub fn succeeds(&self) -> bool {
         self.words == FINE
     }
@@ -42,196 +54,137 @@ impl Want {
 /// More than the memory of the group, so that only missing memory is a limit.
 const ANY: Option<&str> = Some("1GiB");
 
-const FINE: &[&str] = &["fine"];
+const FINE: Words = &["fine"];
 
 pub const ALL: &[Want] = &[
-    Want {
-        name: "blocks_that_fit_alone_but_not_together",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &[
-            "OutOfMemory",
-            "needs 133 MiB for its block of",
-            "400 MiB with the ranks that share",
-            "control group /",
-        ],
-        body: |world| GVector::<u8>::new(world, 400 * MIB).map(drop),
-    },
-    Want {
-        name: "values_are_not_computed_for_blocks_that_do_not_fit",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "400 MiB with the ranks that share"],
-        body: |world| GVector::<u8>::from_fn(world, 400 * MIB, |_| unreachable!("there is no room")).map(drop),
-    },
-    Want {
-        name: "a_block_on_one_rank",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "rank 2 needs 300 MiB for its block of", "on rank 2"],
-        body: |world| GVector::<u8>::on(world, 2, 300 * MIB).map(drop),
-    },
-    Want {
-        name: "one_vector_after_another",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for its block of"],
-        body: |world| {
-            let vectors: Result<Vec<_>> = (0..8).map(|_| GVector::<u8>::new(world, 48 * MIB)).collect();
-            vectors.map(drop)
-        },
-    },
-    Want {
-        name: "small_vectors_too",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for its block of"],
-        body: |world| {
-            let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
-            vectors.map(drop)
-        },
-    },
-    Want {
-        name: "a_map_that_grows",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for its part of the GMap<usize, Vec>", "tests/limits/wants.rs"],
-        body: |world| {
+    want(
+        "blocks_that_fit_alone_but_not_together",
+        One,
+        &["OutOfMemory", "needs 133 MiB for its block of", "400 MiB with the ranks that share", "control group /"],
+        |world| GVector::<u8>::new(world, 400 * MIB).map(drop),
+    ),
+    want(
+        "values_are_not_computed_for_blocks_that_do_not_fit",
+        One,
+        &["OutOfMemory", "400 MiB with the ranks that share"],
+        |world| GVector::<u8>::from_fn(world, 400 * MIB, |_| unreachable!("there is no room")).map(drop),
+    ),
+    want("a_block_on_one_rank", One, &["OutOfMemory", "rank 2 needs 300 MiB for its block of", "on rank 2"], |world| {
+        GVector::<u8>::on(world, 2, 300 * MIB).map(drop)
+    }),
+    want("one_vector_after_another", One, &["OutOfMemory", "for its block of"], |world| {
+        let vectors: Result<Vec<_>> = (0..8).map(|_| GVector::<u8>::new(world, 48 * MIB)).collect();
+        vectors.map(drop)
+    }),
+    want("small_vectors_too", One, &["OutOfMemory", "for its block of"], |world| {
+        let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
+        vectors.map(drop)
+    }),
+    want(
+        "a_map_that_grows",
+        One,
+        &["OutOfMemory", "for its part of the GMap<usize, Vec>", "tests/limits/wants.rs"],
+        |world| {
             let mut map = GMap::<usize, Vec<u8>>::new(world)?;
             for key in (world.rank().index()..1998).step_by(world.size()) {
                 map.release_c()?.insert(key, vec![1; MIB])?;
             }
             map.global_len().map(drop)
         },
-    },
-    Want {
-        name: "caches_beside_each_other",
-        nodes: Nodes::Apart,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "needs 70 MiB for a ReadCache of", "tests/limits/wants.rs"],
-        body: |world| {
+    ),
+    want(
+        "caches_beside_each_other",
+        Apart,
+        &["OutOfMemory", "needs 70 MiB for a ReadCache of", "tests/limits/wants.rs"],
+        |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
             v.read_cache().map(drop)
         },
-    },
-    Want {
-        name: "caches_that_are_the_blocks_themselves",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let v = GVector::<u64>::from_fn(world, 200 * MIB / 8, |i| i as u64)?;
-            assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
-            Ok(())
-        },
-    },
-    Want {
-        // The blocks, and on each of the two nodes one copy of the other node's blocks: one and two thirds.
-        name: "caches_that_each_node_has_once",
-        nodes: Nodes::Two,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let mut v = GVector::<u64>::new(world, 75 * MIB / 8)?;
-            for round in 1..4 {
-                v.owner_computes_mut()?.local_mut().fill(round);
-                assert!(v.read_cache()?.iter().all(|value| *value == round));
-                // Otherwise a rank that still shows the old blocks would make the new blocks take a second place.
-                world.barrier()?;
-            }
-            Ok(())
-        },
-    },
-    Want {
-        name: "caches_for_which_a_node_has_no_room",
-        nodes: Nodes::Two,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for a ReadCache of", "tests/limits/wants.rs"],
-        body: |world| {
+    ),
+    want("caches_that_are_the_blocks_themselves", One, FINE, |world| {
+        let v = GVector::<u64>::from_fn(world, 200 * MIB / 8, |i| i as u64)?;
+        assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
+        Ok(())
+    }),
+    // The blocks, and on each of the two nodes one copy of the other node's blocks: one and two thirds.
+    want("caches_that_each_node_has_once", Two, FINE, |world| {
+        let mut v = GVector::<u64>::new(world, 75 * MIB / 8)?;
+        for round in 1..4 {
+            v.owner_computes_mut()?.local_mut().fill(round);
+            assert!(v.read_cache()?.iter().all(|value| *value == round));
+            // Otherwise a rank that still shows the old blocks would make the new blocks take a second place.
+            world.barrier()?;
+        }
+        Ok(())
+    }),
+    want(
+        "caches_for_which_a_node_has_no_room",
+        Two,
+        &["OutOfMemory", "for a ReadCache of", "tests/limits/wants.rs"],
+        |world| {
             let v = GVector::<u64>::new(world, 120 * MIB / 8)?;
             v.read_cache().map(drop)
         },
-    },
-    Want {
-        name: "places_that_a_cache_has_given_back",
-        nodes: Nodes::Two,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let mut vectors = Vec::new();
-            // Each block takes its own place, and while there is a cache, one copy on each node.
-            for k in 1..=7 {
-                let mut v = GVector::<u64>::on(world, 2, 20 * MIB / 8)?;
-                if world.rank() == 2 {
-                    v.owner_computes_mut()?.local_mut().fill(k);
-                }
-                for _ in 0..2 {
-                    assert!(v.read_cache()?.iter().all(|value| *value == k));
-                    v.release_cache()?;
-                }
-                vectors.push(v);
+    ),
+    want("places_that_a_cache_has_given_back", Two, FINE, |world| {
+        let mut vectors = Vec::new();
+        // Each block takes its own place, and while there is a cache, one copy on each node.
+        for k in 1..=7 {
+            let mut v = GVector::<u64>::on(world, 2, 20 * MIB / 8)?;
+            if world.rank() == 2 {
+                v.owner_computes_mut()?.local_mut().fill(k);
             }
-            Ok(())
-        },
-    },
-    Want {
-        name: "a_rank_that_comes_late_to_a_cache",
-        nodes: Nodes::Apart,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "needs 70 MiB for a ReadCache of"],
-        body: |world| {
-            let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
-            if world.rank() == 1 {
-                std::thread::sleep(std::time::Duration::from_millis(500));
+            for _ in 0..2 {
+                assert!(v.read_cache()?.iter().all(|value| *value == k));
+                v.release_cache()?;
             }
-            v.read_cache().map(drop)
-        },
-    },
-    Want {
-        name: "partial_copies_beside_each_other",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for this rank's part of an Accumulate of", "tests/limits/wants.rs"],
-        body: |world| {
+            vectors.push(v);
+        }
+        Ok(())
+    }),
+    want("a_rank_that_comes_late_to_a_cache", Apart, &["OutOfMemory", "needs 70 MiB for a ReadCache of"], |world| {
+        let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
+        if world.rank() == 1 {
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
+        v.read_cache().map(drop)
+    }),
+    want(
+        "partial_copies_beside_each_other",
+        One,
+        &["OutOfMemory", "for this rank's part of an Accumulate of", "tests/limits/wants.rs"],
+        |world| {
             let len = 70 * MIB / 8;
             let mut v = GVector::<u64>::new(world, len)?;
             let mut sums = v.accumulate(Sum)?;
             let touched = (0..len).try_for_each(|i| sums.update(i, 1));
             touched.and(sums.finish()).and(world.barrier()).and(v.at(0).map(drop))
         },
-    },
-    Want {
-        name: "partial_copies_of_a_few_elements",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let mut v = GVector::<u64>::new(world, 100 * MIB / 8)?;
-            for _ in 0..3 {
-                let mut sums = v.accumulate(Sum)?;
-                (0..100 * MIB / 8).step_by(1000).try_for_each(|i| sums.update(i, 1))?;
-            }
-            world.barrier()?;
-            assert_eq!((v.at(0)?, v.at(1)?), (9, 0));
-            Ok(())
-        },
-    },
-    Want {
-        name: "halos_for_which_there_is_no_room",
-        nodes: Nodes::Apart,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
-        body: |world| {
+    ),
+    want("partial_copies_of_a_few_elements", One, FINE, |world| {
+        let mut v = GVector::<u64>::new(world, 100 * MIB / 8)?;
+        for _ in 0..3 {
+            let mut sums = v.accumulate(Sum)?;
+            (0..100 * MIB / 8).step_by(1000).try_for_each(|i| sums.update(i, 1))?;
+        }
+        world.barrier()?;
+        assert_eq!((v.at(0)?, v.at(1)?), (9, 0));
+        Ok(())
+    }),
+    want(
+        "halos_for_which_there_is_no_room",
+        Apart,
+        &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
+        |world| {
             let v = GVector::<u64>::new(world, 30 * MIB / 8)?;
             v.halo_cache(Halo::periodic(30 * MIB / 8)).map(drop)
         },
-    },
-    Want {
-        name: "a_halo_into_which_neighbours_push_before_there_is_room",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
-        body: |world| {
+    ),
+    want(
+        "a_halo_into_which_neighbours_push_before_there_is_room",
+        One,
+        &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
+        |world| {
             let v = GVector::<u64>::new(world, 30 * MIB / 8)?;
             let mut taken = Vec::new();
             if world.rank() == 1 {
@@ -242,73 +195,48 @@ pub const ALL: &[Want] = &[
             assert!(taken.iter().all(|byte| *byte == 1));
             shown
         },
-    },
-    Want {
-        name: "halos_and_edges_that_fit",
-        nodes: Nodes::Apart,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
-            for _ in 0..3 {
-                let mut h = v.halo_cache_mut(Halo::fixed(8 * MIB / 8))?;
-                for step in 1..6 {
-                    h.local_mut().fill(step);
-                    h.refresh()?;
-                    assert!(h.before().iter().chain(h.behind()).all(|value| *value == step));
-                }
+    ),
+    want("halos_and_edges_that_fit", Apart, FINE, |world| {
+        let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
+        for _ in 0..3 {
+            let mut h = v.halo_cache_mut(Halo::fixed(8 * MIB / 8))?;
+            for step in 1..6 {
+                h.local_mut().fill(step);
+                h.refresh()?;
+                assert!(h.before().iter().chain(h.behind()).all(|value| *value == step));
             }
-            Ok(())
-        },
-    },
-    Want {
-        name: "a_gather",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],
-        body: |world| {
-            let v = GVector::<u8>::new(world, 140 * MIB)?;
-            v.gather_to(1).map(drop)
-        },
-    },
-    Want {
-        name: "what_fits",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
-            assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
-            let whole = v.gather_to(2)?;
-            assert_eq!(whole.map(|whole| whole.len()), (world.rank() == 2).then_some(40 * MIB / 8));
-            Ok(())
-        },
-    },
-    Want {
-        name: "memory_that_a_cache_has_given_back",
-        nodes: Nodes::Apart,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            let mut vectors = Vec::new();
-            // Two such caches would not fit at the same time.
-            for k in 0..3 {
-                let mut v = GVector::<u64>::from_fn(world, 30 * MIB / 8, |i| (i + k) as u64)?;
-                for _ in 0..2 {
-                    assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == (i + k) as u64));
-                    v.release_cache()?;
-                }
-                vectors.push(v);
+        }
+        Ok(())
+    }),
+    want("a_gather", One, &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"], |world| {
+        let v = GVector::<u8>::new(world, 140 * MIB)?;
+        v.gather_to(1).map(drop)
+    }),
+    want("what_fits", One, FINE, |world| {
+        let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
+        assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
+        let whole = v.gather_to(2)?;
+        assert_eq!(whole.map(|whole| whole.len()), (world.rank() == 2).then_some(40 * MIB / 8));
+        Ok(())
+    }),
+    want("memory_that_a_cache_has_given_back", Apart, FINE, |world| {
+        let mut vectors = Vec::new();
+        // Two such caches would not fit at the same time.
+        for k in 0..3 {
+            let mut v = GVector::<u64>::from_fn(world, 30 * MIB / 8, |i| (i + k) as u64)?;
+            for _ in 0..2 {
+                assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == (i + k) as u64));
+                v.release_cache()?;
             }
-            Ok(())
-        },
-    },
-    Want {
-        name: "a_block_that_moves_away_from_its_readers",
-        nodes: Nodes::One,
-        cache_limit: ANY,
-        words: &["OutOfMemory", "needs 66 MiB for a copy of its block, which other ranks still read, of"],
-        body: |world| {
+            vectors.push(v);
+        }
+        Ok(())
+    }),
+    want(
+        "a_block_that_moves_away_from_its_readers",
+        One,
+        &["OutOfMemory", "needs 66 MiB for a copy of its block, which other ranks still read, of"],
+        |world| {
             let mut v = GVector::<u64>::new(world, 198 * MIB / 8)?;
             let copy = v.read_cache()?;
             if world.rank().index() > 0 {
@@ -320,63 +248,52 @@ pub const ALL: &[Want] = &[
             v.owner_computes_mut()?.local_mut().fill(1);
             world.barrier()
         },
-    },
-    Want {
-        // Less than 166 MiB are free.
-        name: "a_cache_of_more_than_half_of_what_is_free",
-        nodes: Nodes::Apart,
-        cache_limit: None,
-        words: &["CacheLimit", "needs 90 MiB for a ReadCache of", "more than half of the", "tests/limits/wants.rs"],
-        body: |world| {
+    ),
+    // Less than 166 MiB are free.
+    want(
+        "a_cache_of_more_than_half_of_what_is_free",
+        Apart,
+        &["CacheLimit", "needs 90 MiB for a ReadCache of", "more than half of the", "tests/limits/wants.rs"],
+        |world| {
             let v = GVector::<u64>::new(world, 90 * MIB / 8)?;
             v.read_cache().map(drop)
         },
-    },
-    Want {
-        name: "a_cache_of_more_than_is_allowed",
-        nodes: Nodes::Apart,
-        cache_limit: Some("30M"),
-        words: &["CacheLimit", "needs 40 MiB for a ReadCache of", "more than the 30 MiB of AURORA_CACHE_LIMIT"],
-        body: |world| {
+    )
+    .cache_limit(None),
+    want(
+        "a_cache_of_more_than_is_allowed",
+        Apart,
+        &["CacheLimit", "needs 40 MiB for a ReadCache of", "more than the 30 MiB of AURORA_CACHE_LIMIT"],
+        |world| {
             let v = GVector::<u64>::new(world, 40 * MIB / 8)?;
             v.read_cache_blocks().map(drop)
         },
-    },
-    Want {
-        name: "caches_of_as_much_as_is_allowed",
-        nodes: Nodes::Two,
-        cache_limit: Some("30M"),
-        words: FINE,
-        body: |world| {
-            let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
-            for round in 1..4 {
-                v.owner_computes_mut()?.local_mut().fill(round);
-                assert!(v.read_cache_blocks()?.whole()?.iter().all(|value| *value == round));
-                world.barrier()?;
-            }
-            Ok(())
-        },
-    },
-    Want {
-        name: "less_after_too_much",
-        nodes: Nodes::Apart,
-        cache_limit: ANY,
-        words: FINE,
-        body: |world| {
-            for _ in 0..2 {
-                let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
-                let refused = v.read_cache();
-                assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{refused:?}");
-                drop(refused);
-                drop(v);
-                // Wait until the memory is free again on all ranks.
-                world.barrier()?;
-                let v = GVector::<u64>::from_fn(world, 20 * MIB / 8, |i| i as u64)?;
-                assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
-            }
-            Ok(())
-        },
-    },
+    )
+    .cache_limit(Some("30M")),
+    want("caches_of_as_much_as_is_allowed", Two, FINE, |world| {
+        let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
+        for round in 1..4 {
+            v.owner_computes_mut()?.local_mut().fill(round);
+            assert!(v.read_cache_blocks()?.whole()?.iter().all(|value| *value == round));
+            world.barrier()?;
+        }
+        Ok(())
+    })
+    .cache_limit(Some("30M")),
+    want("less_after_too_much", Apart, FINE, |world| {
+        for _ in 0..2 {
+            let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
+            let refused = v.read_cache();
+            assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{refused:?}");
+            drop(refused);
+            drop(v);
+            // Wait until the memory is free again on all ranks.
+            world.barrier()?;
+            let v = GVector::<u64>::from_fn(world, 20 * MIB / 8, |i| i as u64)?;
+            assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
+        }
+        Ok(())
+    }),
 ];
 
 /// The name of a rank's note of its result.
@@ -388,9 +305,9 @@ pub fn main(name: &str) -> ExitCode {
     let want = ALL.iter().find(|want| want.name == name).expect("a name");
     let together = Config::processes(RANKS);
     let config = match want.nodes {
-        Nodes::One => together,
-        Nodes::Two => together.ranks_per_node(2),
-        Nodes::Apart => together.route(Route::Udp),
+        One => together,
+        Two => together.ranks_per_node(2),
+        Apart => together.route(Route::Udp),
     };
     let outcome = config.run(|world| {
         let outcome = (want.body)(world);
