@@ -4,6 +4,7 @@ use crate::cell::{Fault, Place, RANKS};
 use crate::commit;
 use aurora_apps::treadmarks::Tmk;
 use aurora_core::prelude::*;
+use aurora_suite::job::exit_code;
 use aurora_suite::notes::{note, note_fault};
 use std::fs;
 use std::process::ExitCode;
@@ -41,13 +42,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         outcome
     });
     note("left", &format!("{:?}", Left::since(&before)));
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(outcome)
 }
 
 fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads: bool) -> Result<()> {
@@ -180,9 +175,4 @@ impl Left {
             descriptors: self.descriptors.saturating_sub(before.descriptors),
         }
     }
-}
-
-#[allow(clippy::print_stderr)]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

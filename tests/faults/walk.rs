@@ -3,6 +3,7 @@
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{GScalar, GVector, distmemcpy};
+use aurora_suite::job::exit_code;
 use aurora_suite::notes::note_fault;
 use aurora_suite::{check, mix};
 use rustix::process::{Signal, getpid, kill_process};
@@ -71,7 +72,6 @@ impl Point {
     }
 }
 
-#[allow(clippy::print_stderr)]
 pub fn main(arguments: &[String]) -> ExitCode {
     let [starter, ranks, point @ ..] = arguments else { panic!("launcher, ranks and point") };
     let point = Point::parse(point).expect("a point");
@@ -86,15 +86,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         point.strikes(Moment::End, world.rank().index());
         Ok(())
     });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // In one write, because a launcher may put other processes' output between two writes.
-            let text = format!("error: {error}\n");
-            eprint!("{text}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(outcome)
 }
 
 /// The rank from the launcher's variables, before Aurora starts: Aurora's, Open MPI's or MPICH's.

@@ -4,6 +4,7 @@ use Nodes::{Apart, One, Two};
 use aurora_core::Route;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
+use aurora_suite::job::exit_code;
 use aurora_suite::notes::{note, noted};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -327,16 +328,5 @@ pub fn main(name: &str) -> ExitCode {
         }
         outcome
     });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-#[allow(clippy::print_stderr)]
-fn say(text: &str) {
-    eprintln!("{text}");
+    exit_code(outcome)
 }

@@ -5,6 +5,7 @@ use crate::late;
 use crate::place::{NODES, SLOW};
 use aurora_core::{Config, Error, Result, World};
 use aurora_suite::driver::{self, Ended, Job};
+use aurora_suite::job::exit_code;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
 use aurora_suite::notes::{note, noted};
@@ -81,7 +82,6 @@ impl Plan {
 }
 
 /// The job.
-#[allow(clippy::print_stderr)]
 pub fn job(arguments: &[String]) -> ExitCode {
     let plan = Plan::parse(arguments);
     let outcome = Config::mpi().timeout(WAIT_LIMIT).run(|world| {
@@ -98,15 +98,7 @@ pub fn job(arguments: &[String]) -> ExitCode {
         }
         outcome
     });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // In one write, because a launcher may put other processes' output between two writes.
-            let text = format!("error: {error}\n");
-            eprint!("{text}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(outcome)
 }
 
 fn loads(world: &World, data: Data) -> Result<()> {

@@ -28,13 +28,17 @@ pub fn main(bodies: &[Body], arguments: &[String]) -> ExitCode {
         [launcher, size, names @ ..] => run(bodies, launcher, size, names),
         _ => Err(aurora_core::Error::user("launcher, size and bodies are missing")),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            print_error(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(outcome)
+}
+
+/// The exit code for the result of a job. Prints an error.
+#[allow(clippy::print_stderr)]
+pub fn exit_code(outcome: Result<()>) -> ExitCode {
+    let Err(error) = outcome else { return ExitCode::SUCCESS };
+    // In one write, because a launcher may put other processes' output between two writes.
+    let text = format!("error: {error}\n");
+    eprint!("{text}");
+    ExitCode::FAILURE
 }
 
 fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<()> {
@@ -74,11 +78,6 @@ fn one(body: &Body, world: &World) -> Result<()> {
         }
     }
     Ok(())
-}
-
-#[allow(clippy::print_stderr)]
-fn print_error(text: &str) {
-    eprintln!("{text}");
 }
 
 /// Runs bodies in jobs: the bodies that end cleanly in one job, each other body in a job of its own. After a failure
