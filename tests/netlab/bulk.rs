@@ -13,25 +13,27 @@ pub const DAMAGE: &str = "element 17 is ";
 const ROUNDS: usize = 3;
 
 pub fn bodies() -> Vec<Body> {
-    let damaged = |body: Body| body.ends(End::Fails(DAMAGE)).hidden();
-    vec![
+    let checks: [(&str, fn(&World, Data) -> Result<()>); 6] = [
+        ("loads", loads),
+        ("streams", streams),
+        ("exchanges", exchanges),
+        ("releases", releases),
+        ("copies_to_one", copies_to_one),
+        ("copies_from_all", copies_from_all),
+    ];
+    let right =
+        checks.map(|(name, check)| Body::named(format!("bulk::{name}"), move |world| check(world, Data::Right)));
+    let damaged = checks.map(|(name, check)| {
+        let body = Body::named(format!("bulk::damaged_{name}"), move |world| check(world, Data::Damaged));
+        body.ends(End::Fails(DAMAGE)).hidden()
+    });
+    let others = [
         Body::of(ranks_know_their_nodes),
         Body::of(ranks_know_what_moves_bulk_data),
-        Body::of(loads),
         Body::of(loads_of_odd_sizes),
-        Body::of(streams),
-        Body::of(exchanges),
-        Body::of(releases),
         Body::of(sums),
-        Body::of(copies_to_one),
-        Body::of(copies_from_all),
-        damaged(Body::of(damaged_loads)),
-        damaged(Body::of(damaged_streams)),
-        damaged(Body::of(damaged_exchanges)),
-        damaged(Body::of(damaged_releases)),
-        damaged(Body::of(damaged_copies_to_one)),
-        damaged(Body::of(damaged_copies_from_all)),
-    ]
+    ];
+    others.into_iter().chain(right).chain(damaged).collect()
 }
 
 /// The data that the owners write: correct, or, in a test of the tests, with one wrong bit.
@@ -85,15 +87,7 @@ fn ranks_know_what_moves_bulk_data(world: &World) -> Result<()> {
     check::equal("carried only if it was found to be faster", carried == 0 || bulk.mpi_from.is_some(), true)
 }
 
-fn loads(world: &World) -> Result<()> {
-    loads_of(world, Data::Right)
-}
-
-fn damaged_loads(world: &World) -> Result<()> {
-    loads_of(world, Data::Damaged)
-}
-
-fn loads_of(world: &World, data: Data) -> Result<()> {
+fn loads(world: &World, data: Data) -> Result<()> {
     let mut v = matrix(world)?;
     (0..ROUNDS).try_for_each(|round| load(&mut v, round, data))
 }
@@ -126,17 +120,9 @@ fn loads_of_odd_sizes(world: &World) -> Result<()> {
     Ok(())
 }
 
-fn streams(world: &World) -> Result<()> {
-    streams_of(world, Data::Right)
-}
-
-fn damaged_streams(world: &World) -> Result<()> {
-    streams_of(world, Data::Damaged)
-}
-
 /// Streamed loads. On a slow network each rank has rows of other ranks before it has all rows, in at least one round:
 /// in the other rounds it may have got no processor time. On a fast network only such rounds are slow.
-fn streams_of(world: &World, data: Data) -> Result<()> {
+fn streams(world: &World, data: Data) -> Result<()> {
     const SLOW: Duration = Duration::from_millis(30);
     let alone = world.about().node_ranks.len() == 1;
     let mut v = matrix(world)?;
@@ -166,16 +152,8 @@ fn streams_of(world: &World, data: Data) -> Result<()> {
     Ok(())
 }
 
-fn exchanges(world: &World) -> Result<()> {
-    exchanges_of(world, Data::Right)
-}
-
-fn damaged_exchanges(world: &World) -> Result<()> {
-    exchanges_of(world, Data::Damaged)
-}
-
 /// Every rank reads its part of every block, as in the fourth phase of the paper's sort.
-fn exchanges_of(world: &World, data: Data) -> Result<()> {
+fn exchanges(world: &World, data: Data) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let each = 30_011;
     let mut mine = vec![0; p * each];
@@ -191,16 +169,8 @@ fn exchanges_of(world: &World, data: Data) -> Result<()> {
     Ok(())
 }
 
-fn releases(world: &World) -> Result<()> {
-    releases_of(world, Data::Right)
-}
-
-fn damaged_releases(world: &World) -> Result<()> {
-    releases_of(world, Data::Damaged)
-}
-
 /// Single elements, and slices across the borders between owners.
-fn releases_of(world: &World, data: Data) -> Result<()> {
+fn releases(world: &World, data: Data) -> Result<()> {
     const STRETCH: usize = 1000;
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u32>::new(world, 97 * STRETCH + 5)?;
@@ -234,16 +204,8 @@ fn sums(world: &World) -> Result<()> {
     check::whole(&v, |i| p * (i..100_000).step_by(1009).sum::<usize>() as u64)
 }
 
-fn copies_to_one(world: &World) -> Result<()> {
-    copies_to_one_of(world, Data::Right)
-}
-
-fn damaged_copies_to_one(world: &World) -> Result<()> {
-    copies_to_one_of(world, Data::Damaged)
-}
-
 /// All ranks write to one rank at the same time.
-fn copies_to_one_of(world: &World, data: Data) -> Result<()> {
+fn copies_to_one(world: &World, data: Data) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let each = 65_537;
     for (round, home) in (0..p).enumerate() {
@@ -260,16 +222,8 @@ fn copies_to_one_of(world: &World, data: Data) -> Result<()> {
     Ok(())
 }
 
-fn copies_from_all(world: &World) -> Result<()> {
-    copies_from_all_of(world, Data::Right)
-}
-
-fn damaged_copies_from_all(world: &World) -> Result<()> {
-    copies_from_all_of(world, Data::Damaged)
-}
-
 /// One rank reads from all ranks, which do nothing meanwhile.
-fn copies_from_all_of(world: &World, data: Data) -> Result<()> {
+fn copies_from_all(world: &World, data: Data) -> Result<()> {
     for reader in 0..world.size() {
         let v = GVector::from_fn(world, 250_007, |i| data.written(i, reader))?;
         if world.rank() == reader {

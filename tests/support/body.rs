@@ -32,8 +32,12 @@ impl Body {
         F: Fn(&World) -> Result<()> + Send + Sync + 'static,
     {
         let path = type_name::<F>();
-        let name = path.split_once("::").map_or(path, |(_, name)| name);
-        Body { name: name.to_string(), run: Box::new(run), end: End::Clean, least: 1, hidden: false }
+        Body::named(path.split_once("::").map_or(path, |(_, name)| name), run)
+    }
+
+    /// A body with a name of the form `module::function`.
+    pub fn named(name: impl Into<String>, run: impl Fn(&World) -> Result<()> + Send + Sync + 'static) -> Self {
+        Body { name: name.into(), run: Box::new(run), end: End::Clean, least: 1, hidden: false }
     }
 
     /// Sets another end than [`End::Clean`].
