@@ -12,9 +12,10 @@ use libtest_mimic::{Failed, Trial};
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
 
 /// The number of ranks of each job.
 const RANKS: usize = 4;
@@ -88,14 +89,15 @@ fn fresh_seed() -> u64 {
 }
 
 fn kill(starter: Starter, point: Point) -> Result<(), String> {
-    let temporary = Temporary::new()?;
-    let before = Traces::in_directory(&temporary.0);
+    // Only for the temporary files of the job.
+    let temporary = TempDir::with_prefix("aurora-points-").map_err(|error| error.to_string())?;
+    let before = Traces::in_directory(temporary.path());
     let mut command = start::launcher(starter, RANKS)?;
     command.args(point.arguments(starter == Starter::Processes, RANKS));
     // A job that ends only because a rank is silent ends too late.
-    command.env("AURORA_ROUTE", "shm").env("AURORA_SILENCE", "30").env("TMPDIR", &temporary.0);
+    command.env("AURORA_ROUTE", "shm").env("AURORA_SILENCE", "30").env("TMPDIR", temporary.path());
     // Files that a killed Open MPI leaves disappear with the directory.
-    command.env("OMPI_MCA_btl_vader_backing_directory", &temporary.0);
+    command.env("OMPI_MCA_btl_vader_backing_directory", temporary.path());
     let mut job = Job::start(command)?;
     if point.moment == Moment::Start && starter != Starter::Processes {
         // Open MPI's own launcher may hang if a process dies while MPI starts. Aurora's processes must be gone all the
@@ -123,28 +125,11 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     }
 }
 
-/// A directory only for the temporary files of a job.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("aurora-points-{}", std::process::id()));
-        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Temporary(path))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A test of the tests.
 fn what_is_left_behind_is_seen() -> Result<(), Failed> {
     let _alone = MACHINE.write();
-    let temporary = Temporary::new()?;
-    let before = Traces::in_directory(&temporary.0);
+    let temporary = TempDir::with_prefix("aurora-points-")?;
+    let before = Traces::in_directory(temporary.path());
     // A job of another program that starts or ends at this moment may be seen too.
     let left = |what: &str| {
         let until = Instant::now() + IN_TIME;
@@ -159,7 +144,7 @@ fn what_is_left_behind_is_seen() -> Result<(), Failed> {
         }
     };
     assert_eq!(before.nothing_stays(), Ok(()));
-    for directory in [Path::new("/dev/shm"), &temporary.0] {
+    for directory in [Path::new("/dev/shm"), temporary.path()] {
         let file = directory.join(format!("aurora-left-{}", std::process::id()));
         fs::write(&file, "")?;
         let seen = left("aurora-left");

@@ -4,36 +4,19 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use support::{aurora, stderr, stdout};
+use tempfile::TempDir;
 
-/// A folder that is removed after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("aurora-report-command-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        Folder(folder)
-    }
-
-    /// Returns the name of a file in the folder.
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().expect("text").to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Returns the name of a file in a folder.
+fn file(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("text").to_string()
 }
 
 #[test]
 fn runs_become_a_page() {
-    let folder = Folder::new("page");
-    let (runs, page) = (folder.file("runs.json"), folder.file("page.html"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (runs, page) = (file(&folder, "runs.json"), file(&folder, "page.html"));
     let mut printed = String::new();
     for line in [
         "mm2 --size 33 --reps 2 --ranks 1 --route local --json --label network=8Mbit/s --label place=<here>",
@@ -75,8 +58,8 @@ fn runs_become_a_page() {
 
 #[test]
 fn what_is_no_run_is_named_and_leaves_the_page() {
-    let folder = Folder::new("wrong");
-    let (runs, page) = (folder.file("runs.json"), folder.file("page.html"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (runs, page) = (file(&folder, "runs.json"), file(&folder, "page.html"));
     fs::write(&page, "<!DOCTYPE html>before").expect("written");
     for (text, expected) in [
         ("", "no run in"),
@@ -90,7 +73,8 @@ fn what_is_no_run_is_named_and_leaves_the_page() {
         assert!(stderr(&output).contains(expected) && stderr(&output).contains("--json"), "{}", stderr(&output));
         assert_eq!(fs::read_to_string(&page).expect("a page"), "<!DOCTYPE html>before");
     }
-    for (out, expected) in [(&runs, "one of the files with runs"), (&folder.file("no/page.html"), "there is no folder")]
+    for (out, expected) in
+        [(&runs, "one of the files with runs"), (&file(&folder, "no/page.html"), "there is no folder")]
     {
         let output = aurora(&format!("report {runs} --out {out}"));
         assert_eq!(output.status.code(), Some(1));

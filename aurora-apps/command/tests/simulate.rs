@@ -4,9 +4,9 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use support::{aurora, stderr, stdout};
+use tempfile::NamedTempFile;
 
 /// Returns the objects that a command line prints.
 fn objects(line: &str) -> Vec<Value> {
@@ -15,25 +15,12 @@ fn objects(line: &str) -> Vec<Value> {
     stdout(&output).lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
 }
 
-/// A file with this content, which is removed after the test.
-struct Listed(PathBuf);
-
-impl Listed {
-    fn new(name: &str, content: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("aurora-simulate-{name}-{}", std::process::id()));
-        fs::write(&path, content).expect("written");
-        Listed(path)
-    }
-
-    fn name(&self) -> &str {
-        self.0.to_str().expect("text")
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+/// A file with this content, and its name.
+fn listed(content: &str) -> (NamedTempFile, String) {
+    let file = NamedTempFile::new().expect("a file");
+    fs::write(&file, content).expect("written");
+    let name = file.path().to_str().expect("text").to_string();
+    (file, name)
 }
 
 #[test]
@@ -150,12 +137,12 @@ fn a_table_has_policies_in_rows_and_nodes_in_columns() {
 
 #[test]
 fn speeds_from_a_file_decide_how_many_nodes_there_are() {
-    let file = Listed::new("speeds", "# two racks\n1\n1\n2.5\n4\n");
-    let all = objects(&format!("simulate --speeds {} --policy S --blocks 8 --reps 1 --json", file.name()));
-    assert_eq!((all.len(), &all[0]["nodes"], all[0]["speeds"].as_str()), (1, &4.into(), Some(file.name())));
-    let all = objects(&format!("simulate --speeds {} --nodes 1,3 --policy S --blocks 8 --reps 1 --json", file.name()));
+    let (_file, name) = listed("# two racks\n1\n1\n2.5\n4\n");
+    let all = objects(&format!("simulate --speeds {name} --policy S --blocks 8 --reps 1 --json"));
+    assert_eq!((all.len(), &all[0]["nodes"], all[0]["speeds"].as_str()), (1, &4.into(), Some(name.as_str())));
+    let all = objects(&format!("simulate --speeds {name} --nodes 1,3 --policy S --blocks 8 --reps 1 --json"));
     assert_eq!(all.iter().map(|point| point["nodes"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(3)]);
-    let output = aurora(&format!("simulate --speeds {} --nodes 2,8", file.name()));
+    let output = aurora(&format!("simulate --speeds {name} --nodes 2,8"));
     assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).contains("it has speeds of 4 nodes, and `--nodes` asks for 8: add lines"),
@@ -174,8 +161,8 @@ fn speeds_that_are_none_are_told_with_their_line() {
         ("fast\n", "line 1: `fast` is not the speed"),
         ("", "it has no speeds: write one a line"),
     ] {
-        let file = Listed::new("bad", content);
-        let output = aurora(&format!("simulate --speeds {}", file.name()));
+        let (_file, name) = listed(content);
+        let output = aurora(&format!("simulate --speeds {name}"));
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{content}");
         assert!(
             stderr(&output).contains(expected) && stderr(&output).contains("--speeds <SPEEDS>"),

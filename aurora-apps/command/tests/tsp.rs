@@ -6,6 +6,7 @@ use aurora_apps::report::Report;
 use aurora_apps::tsp::{Named, Tsp};
 use aurora_core::prelude::*;
 use std::path::PathBuf;
+use tempfile::NamedTempFile;
 
 fn run(ranks: usize, job: &Job<Tsp>) -> Vec<Report> {
     Config::threads(ranks)
@@ -76,36 +77,28 @@ fn a_report_tells_the_phases() {
 }
 
 /// A file for one test.
-struct Written(PathBuf);
-
-impl Written {
-    fn new(name: &str, text: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::write(&path, text).expect("it can be written");
-        Written(path)
-    }
-}
-
-impl Drop for Written {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+fn written(text: &str) -> NamedTempFile {
+    let file = NamedTempFile::new().expect("a file");
+    std::fs::write(&file, text).expect("it can be written");
+    file
 }
 
 #[test]
 fn a_file_is_read_by_rank_0() {
     let text = "NAME : square\nTYPE : TSP\nDIMENSION : 4\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n\
                 1 0 0\n2 30 40\n3 30 0\n4 0 40\nEOF\n";
-    let file = Written::new("square.tsp", text);
-    let reports = run(3, &job(Tsp { file: Some(file.0.clone()), ..defaults() }));
+    let file = written(text);
+    let reports = run(3, &job(Tsp { file: Some(file.path().into()), ..defaults() }));
     assert!(reports[0].verified);
     assert_eq!((reports[0].size, reports[0].measures["length"]), (4, 140));
 }
 
 #[test]
 fn what_is_wrong_with_a_file_is_said_on_every_rank() {
-    let file = Written::new("broken.tsp", "TYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : ATT\n");
-    for (path, words) in [(file.0.clone(), "line 3: EDGE_WEIGHT_TYPE is ATT"), ("no/such.tsp".into(), "No such file")] {
+    let file = written("TYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : ATT\n");
+    for (path, words) in
+        [(PathBuf::from(file.path()), "line 3: EDGE_WEIGHT_TYPE is ATT"), ("no/such.tsp".into(), "No such file")]
+    {
         let job = job(Tsp { file: Some(path.clone()), ..defaults() });
         let ended = Config::threads(3).run(|world| {
             let error = Tsp::run(world, &job, &mut |_| ()).expect_err("it is refused").to_string();
