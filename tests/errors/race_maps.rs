@@ -1,27 +1,16 @@
 //! The race detector on maps: programs with two accesses in no order, and the same programs with a barrier.
 
 use crate::provoke::{Job, Outcomes, on_every_route};
+use crate::races::{Step, pairs, step, turns};
 use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use aurora_core::{MapReleaseC, Raced};
 
 type Map = GMap<String, u64>;
 
-/// An access of one rank to a key of rank 0, and a word of its line.
-#[derive(Clone, Copy)]
-struct Step {
-    line: &'static str,
-    act: fn(&mut Map, &str) -> Result<()>,
-    writes: bool,
-    /// True if only the key's owner can do this.
-    own: bool,
-}
+type Act = fn(&mut Map, &str) -> Result<()>;
 
-const fn step(line: &'static str, writes: bool, own: bool, act: fn(&mut Map, &str) -> Result<()>) -> Step {
-    Step { line, act, writes, own }
-}
-
-const STEPS: [Step; 9] = [
+const STEPS: [Step<Act>; 9] = [
     step("m.insert(key.into(), 1)", true, false, |m, key| m.insert(key.into(), 1).map(drop)),
     step("m.remove(key)", true, false, |m, key| m.remove(key).map(drop)),
     step("m.update(key, Sum, 2)", true, false, |m, key| m.update(key, Sum, 2)),
@@ -64,22 +53,8 @@ fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync)
     })
 }
 
-/// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
-fn both(job: Job, steps: [Step; 2], ordered: bool) -> Outcomes {
-    program(job, |world, m, key| {
-        let me = world.rank().index();
-        let mut outcome = Ok(());
-        if me == 0 {
-            outcome = (steps[0].act)(m, key);
-        }
-        if ordered {
-            world.barrier()?;
-        }
-        if me == 1 {
-            outcome = (steps[1].act)(m, key);
-        }
-        outcome
-    })
+fn both(job: Job, steps: [Step<Act>; 2], ordered: bool) -> Outcomes {
+    program(job, |world, m, key| turns(world, steps, ordered, |act| act(m, key)))
 }
 
 /// Checks that all ranks get a race for the key, with the lines of both accesses.
@@ -100,16 +75,10 @@ fn is_race(outcomes: &Outcomes, lines: &[&str]) {
     outcomes.all_say(&words).all_cite(lines);
 }
 
-fn pairs() -> impl Iterator<Item = [Step; 2]> {
-    let all = STEPS.iter().flat_map(|first| STEPS.iter().map(move |second| [*first, *second]));
-    let commute = |[a, b]: &[Step; 2]| a.line == b.line && a.line.contains("update");
-    all.filter(move |pair| (pair[0].writes || pair[1].writes) && !pair[1].own && !commute(pair))
-}
-
 #[test]
 fn a_missing_barrier_is_found() {
     on_every_route([2], |job| {
-        pairs()
+        pairs(&STEPS)
             .filter(|pair| !pair[0].own)
             .for_each(|pair| is_race(&both(job, pair, false), &pair.map(|step| step.line)));
     });
@@ -119,7 +88,7 @@ fn a_missing_barrier_is_found() {
 #[test]
 fn a_missing_barrier_beside_owner_computes() {
     on_every_route([2], |job| {
-        for pair in pairs().filter(|pair| pair[0].own && !pair[1].line.contains("remove")) {
+        for pair in pairs(&STEPS).filter(|pair| pair[0].own && !pair[1].line.contains("remove")) {
             is_race(&both(job, pair, false), &pair.map(|step| step.line));
         }
     });
@@ -144,7 +113,7 @@ fn a_read_and_a_later_write_are_advised_to_be_an_update() {
 #[test]
 fn a_barrier_orders() {
     on_every_route([2, 3], |job| {
-        for pair in pairs() {
+        for pair in pairs(&STEPS) {
             both(job, pair, true).run.unwrap_or_else(|error| panic!("{:?}: {error}", pair.map(|step| step.line)));
         }
     });

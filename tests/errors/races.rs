@@ -8,21 +8,46 @@ use aurora_core::prelude::*;
 /// An element of rank 0.
 const INDEX: usize = 2;
 
-/// An access of one rank to element [`INDEX`], and a word of its line.
+/// An access of one rank to an element or an entry of rank 0.
 #[derive(Clone, Copy)]
-struct Step {
-    line: &'static str,
-    act: fn(&mut GVector<u64>) -> Result<()>,
+pub struct Step<Act> {
+    /// A word of its line.
+    pub line: &'static str,
+    pub act: Act,
     writes: bool,
-    /// True if only the element's owner can do this.
-    own: bool,
+    /// True if only the owner can do this.
+    pub own: bool,
 }
 
-const fn step(line: &'static str, writes: bool, own: bool, act: fn(&mut GVector<u64>) -> Result<()>) -> Step {
+pub const fn step<Act: Copy>(line: &'static str, writes: bool, own: bool, act: Act) -> Step<Act> {
     Step { line, act, writes, own }
 }
 
-const STEPS: [Step; 13] = [
+/// The pairs of accesses that need an order.
+pub fn pairs<Act: Copy>(steps: &[Step<Act>]) -> impl Iterator<Item = [Step<Act>; 2]> {
+    let all = steps.iter().flat_map(move |first| steps.iter().map(move |second| [*first, *second]));
+    let commute = |[a, b]: &[Step<Act>; 2]| a.line == b.line && a.line.contains("update");
+    all.filter(move |pair| (pair[0].writes || pair[1].writes) && !pair[1].own && !commute(pair))
+}
+
+/// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
+pub fn turns<Act: Copy>(
+    world: &World,
+    steps: [Step<Act>; 2],
+    ordered: bool,
+    mut act: impl FnMut(Act) -> Result<()>,
+) -> Result<()> {
+    let me = world.rank().index();
+    let first = if me == 0 { act(steps[0].act) } else { Ok(()) };
+    if ordered {
+        world.barrier()?;
+    }
+    if me == 1 { act(steps[1].act) } else { first }
+}
+
+type Act = fn(&mut GVector<u64>) -> Result<()>;
+
+const STEPS: [Step<Act>; 13] = [
     step("v.put(INDEX, 1)", true, false, |v| v.put(INDEX, 1)),
     step("v.put_many(&[(INDEX, 2)])", true, false, |v| v.put_many(&[(INDEX, 2)])),
     step("v.range_mut(1..4)", true, false, |v| distmemcpy(v.range_mut(1..4), &[3; 3][..])),
@@ -58,26 +83,8 @@ const STEPS: [Step; 13] = [
     }),
 ];
 
-/// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
-fn both(job: Job, steps: [Step; 2], ordered: bool) -> Outcomes {
-    job.checking().run(|world| {
-        let mut v = GVector::<u64>::new(world, 12)?;
-        let me = world.rank().index();
-        let mut outcome = Ok(());
-        if me == 0 {
-            outcome = (steps[0].act)(&mut v);
-        }
-        if ordered {
-            world.barrier()?;
-        }
-        if me == 1 {
-            outcome = (steps[1].act)(&mut v);
-        }
-        // After the barrier all ranks know the race.
-        world.barrier()?;
-        outcome?;
-        v.at(0).map(drop)
-    })
+fn both(job: Job, steps: [Step<Act>; 2], ordered: bool) -> Outcomes {
+    program(job, |world, v, _| turns(world, steps, ordered, |act| act(v)))
 }
 
 /// Checks that all ranks get a race, with the lines of both accesses.
@@ -93,16 +100,10 @@ fn is_race(outcomes: &Outcomes, index: usize, lines: &[&str]) {
     outcomes.all_say(&words).all_cite(lines);
 }
 
-fn pairs() -> impl Iterator<Item = [Step; 2]> {
-    let all = STEPS.iter().flat_map(|first| STEPS.iter().map(move |second| [*first, *second]));
-    let commute = |[a, b]: &[Step; 2]| a.line == b.line && a.line.contains("update");
-    all.filter(move |pair| (pair[0].writes || pair[1].writes) && !pair[1].own && !commute(pair))
-}
-
 #[test]
 fn a_missing_barrier_is_found() {
     on_every_route([2], |job| {
-        for pair in pairs() {
+        for pair in pairs(&STEPS) {
             let index = if pair.iter().all(|step| step.line.contains("range")) { 1 } else { INDEX };
             is_race(&both(job, pair, false), index, &pair.map(|step| step.line));
         }
@@ -122,7 +123,7 @@ fn a_read_and_a_later_write_are_advised_to_be_an_update() {
 #[test]
 fn a_barrier_orders() {
     on_every_route([2, 3], |job| {
-        for pair in pairs() {
+        for pair in pairs(&STEPS) {
             both(job, pair, true).run.unwrap_or_else(|error| panic!("{:?}: {error}", pair.map(|step| step.line)));
         }
     });
