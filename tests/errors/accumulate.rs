@@ -21,55 +21,51 @@ fn other_scopes_operations_and_orders() {
         ("opened a ReadCache of", |v| v.read_cache()?.finish()),
         ("is in a barrier", |_| Ok(())),
     ];
-    on_every_route([2, 3], |job| {
-        for (words, open) in odd {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 10)?;
-                if world.rank() == CULPRIT {
-                    open(&mut v)?;
-                } else {
-                    let mut sums = v.accumulate(Sum)?;
-                    sums.update(9, 1)?;
-                    sums.finish()?;
-                }
-                world.barrier()
-            });
-            outcomes.all_say(&["ranks disagree", words]);
-            if words != "is in a barrier" {
-                outcomes.all_say(&["an Accumulate with operation Sum of the GVector<i32> of 10 elements"]);
+    for (words, open) in odd {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                open(&mut v)?;
+            } else {
+                let mut sums = v.accumulate(Sum)?;
+                sums.update(9, 1)?;
+                sums.finish()?;
             }
+            world.barrier()
+        });
+        outcomes.all_say(&["ranks disagree", words]);
+        if words != "is in a barrier" {
+            outcomes.all_say(&["an Accumulate with operation Sum of the GVector<i32> of 10 elements"]);
         }
-    });
+    }
 }
 
 #[test]
 fn a_panic_poisons() {
-    on_every_route([2, 3], |job| {
-        for in_order in [false, true] {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 10)?;
-                let mut sums = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
-                sums.update_slice(0, &[666; 10])?;
-                // All ranks have opened their scopes.
-                world.barrier()?;
-                if world.rank() == CULPRIT {
-                    caught(move || {
-                        let _half = sums;
-                        panic_any(Quiet)
-                    });
-                } else {
-                    let ended = sums.finish();
-                    assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
-                }
-                let again = v.accumulate(Sum).map(drop);
-                assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
-                v.at(0).map(drop)
-            });
-            outcomes
-                .all_say(&["is poisoned", "rank 1 panicked inside the Accumulate that it opened at"])
-                .all_cite(&["let mut sums"]);
-        }
-    });
+    for in_order in [false, true] {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let mut sums = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
+            sums.update_slice(0, &[666; 10])?;
+            // All ranks have opened their scopes.
+            world.barrier()?;
+            if world.rank() == CULPRIT {
+                caught(move || {
+                    let _half = sums;
+                    panic_any(Quiet)
+                });
+            } else {
+                let ended = sums.finish();
+                assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
+            }
+            let again = v.accumulate(Sum).map(drop);
+            assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
+            v.at(0).map(drop)
+        });
+        outcomes
+            .all_say(&["is poisoned", "rank 1 panicked inside the Accumulate that it opened at"])
+            .all_cite(&["let mut sums"]);
+    }
 }
 
 struct Unlucky;
@@ -92,26 +88,24 @@ impl Op<i32> for Unlucky {
 
 #[test]
 fn an_operation_that_panics_poisons() {
-    on_every_route([2, 3], |job| {
-        // The operation panics in an update, and in the merge with the rank's own part.
-        for operands in [[7, 7], [6, 7]] {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 3 * world.size())?;
-                let own = v.local_range().start;
-                if world.rank() == CULPRIT {
-                    caught(|| {
-                        let mut half = v.accumulate(Unlucky).unwrap();
-                        operands.iter().for_each(|operand| half.update(own, *operand).unwrap());
-                        half.finish().unwrap();
-                    });
-                } else {
-                    let _ = v.accumulate(Unlucky)?.finish();
-                }
-                v.read_cache().map(drop)
-            });
-            outcomes.all_say(&["is poisoned: rank 1 panicked inside the Accumulate"]).all_cite(&["let mut half"]);
-        }
-    });
+    // The operation panics in an update, and in the merge with the rank's own part.
+    for operands in [[7, 7], [6, 7]] {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 3 * world.size())?;
+            let own = v.local_range().start;
+            if world.rank() == CULPRIT {
+                caught(|| {
+                    let mut half = v.accumulate(Unlucky).unwrap();
+                    operands.iter().for_each(|operand| half.update(own, *operand).unwrap());
+                    half.finish().unwrap();
+                });
+            } else {
+                let _ = v.accumulate(Unlucky)?.finish();
+            }
+            v.read_cache().map(drop)
+        });
+        outcomes.all_say(&["is poisoned: rank 1 panicked inside the Accumulate"]).all_cite(&["let mut half"]);
+    }
 }
 
 fn forget_one(v: &mut GVector<i32>) -> Result<()> {
@@ -131,22 +125,20 @@ fn a_forgotten_one() {
         // The other ranks wait for the end of the scope.
         |_, v| v.at(0).map(drop),
     ];
-    on_every_route([2, 3], |job| {
-        for next_use in uses {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 10)?;
-                if world.rank() == CULPRIT {
-                    forget_one(&mut v)?;
-                } else {
-                    v.accumulate(Sum)?.update(1, 1)?;
-                }
-                next_use(world, &mut v)
-            });
-            outcomes
-                .all_say(&["rank 1 has not closed the Accumulate of the GVector<i32> of 10 elements"])
-                .all_cite(&["let mut sums"]);
-        }
-    });
+    for next_use in uses {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_one(&mut v)?;
+            } else {
+                v.accumulate(Sum)?.update(1, 1)?;
+            }
+            next_use(world, &mut v)
+        });
+        outcomes
+            .all_say(&["rank 1 has not closed the Accumulate of the GVector<i32> of 10 elements"])
+            .all_cite(&["let mut sums"]);
+    }
 }
 
 /// More elements than a rank may send ahead to each of two or three owners.

@@ -9,12 +9,10 @@ struct Nothing;
 
 #[test]
 fn elements_without_size() {
-    on_every_route([1, 2, 3], |job| {
-        let outcomes = job.run(|world| GVector::<Nothing>::new(world, 10).map(drop));
-        outcomes.all_say(&["have no size", "Nothing"]).all_cite(&["GVector::<Nothing>::new(world, 10)"]);
-        let outcomes = job.run(|world| GVector::<()>::new(world, 10).map(drop));
-        outcomes.all_say(&["elements of type () have no size"]);
-    });
+    let outcomes = every_route([1, 2, 3]).run(|world| GVector::<Nothing>::new(world, 10).map(drop));
+    outcomes.all_say(&["have no size", "Nothing"]).all_cite(&["GVector::<Nothing>::new(world, 10)"]);
+    let outcomes = every_route([1, 2, 3]).run(|world| GVector::<()>::new(world, 10).map(drop));
+    outcomes.all_say(&["elements of type () have no size"]);
 }
 
 #[test]
@@ -35,41 +33,37 @@ fn more_than_the_machine_has() {
 
 #[test]
 fn more_than_fits_an_address() {
-    on_every_route([1, 3], |job| {
-        for size in [usize::MAX, usize::MAX / 8] {
-            let outcomes = job.run(|world| GVector::<u64>::new(world, size).map(drop));
-            let words = format!("{size} elements of u64 are more bytes than rank");
-            outcomes.all_say(&[&words, "share less data"]).all_cite(&["GVector::<u64>::new(world, size)"]);
-        }
-        let outcomes = job.run(|world| {
-            let dim = MatrixDim::new(usize::MAX / 2, 3);
-            GVector::<u8>::new(world, dim).map(drop)
-        });
-        outcomes.all_say(&["x 3 of u8 are more bytes than rank"]);
-        let outcomes = job.run(|world| GVector::<[u64; 512]>::on(world, 0, usize::MAX / 512).map(drop));
-        outcomes.all_say(&["more bytes than rank"]);
+    for size in [usize::MAX, usize::MAX / 8] {
+        let outcomes = every_route([1, 3]).run(|world| GVector::<u64>::new(world, size).map(drop));
+        let words = format!("{size} elements of u64 are more bytes than rank");
+        outcomes.all_say(&[&words, "share less data"]).all_cite(&["GVector::<u64>::new(world, size)"]);
+    }
+    let outcomes = every_route([1, 3]).run(|world| {
+        let dim = MatrixDim::new(usize::MAX / 2, 3);
+        GVector::<u8>::new(world, dim).map(drop)
     });
+    outcomes.all_say(&["x 3 of u8 are more bytes than rank"]);
+    let outcomes = every_route([1, 3]).run(|world| GVector::<[u64; 512]>::on(world, 0, usize::MAX / 512).map(drop));
+    outcomes.all_say(&["more bytes than rank"]);
 }
 
 /// Rows without columns need no memory, but their number must not overflow.
 #[test]
 fn more_rows_than_can_be_counted() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let rows = vec![usize::MAX; world.size()];
-            GVector::<u64>::new(world, Partition::rows(&rows, 0)).map(drop)
-        });
-        outcomes
-            .all_say(&["x 0 in blocks of [", "the number of rows is greater than 18446744073709551615"])
-            .all_cite(&["GVector::<u64>::new(world, Partition::rows(&rows, 0))"]);
-        let outcomes = job.run(|world| {
-            let rows = vec![1 << 40; world.size()];
-            let empty = GVector::<u64>::new(world, Partition::rows(&rows, 0))?;
-            assert_eq!((empty.len(), empty.dim()), (0, Some(MatrixDim::new(world.size() << 40, 0))));
-            Ok(())
-        });
-        outcomes.run.expect("no element takes no memory");
+    let outcomes = every_route([2, 3]).run(|world| {
+        let rows = vec![usize::MAX; world.size()];
+        GVector::<u64>::new(world, Partition::rows(&rows, 0)).map(drop)
     });
+    outcomes
+        .all_say(&["x 0 in blocks of [", "the number of rows is greater than 18446744073709551615"])
+        .all_cite(&["GVector::<u64>::new(world, Partition::rows(&rows, 0))"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let rows = vec![1 << 40; world.size()];
+        let empty = GVector::<u64>::new(world, Partition::rows(&rows, 0))?;
+        assert_eq!((empty.len(), empty.dim()), (0, Some(MatrixDim::new(world.size() << 40, 0))));
+        Ok(())
+    });
+    outcomes.succeed("no element takes no memory");
 }
 
 #[test]
@@ -103,29 +97,25 @@ fn what_one_rank_alone_cannot_hold() {
 
 #[test]
 fn a_from_fn_is_not_called_for_what_cannot_be() {
-    on_every_route([2], |job| {
-        for (len, words) in [(usize::MAX, "more bytes than rank"), (1 << 50, "needs 4096 TiB for its block")] {
-            let outcomes = job.run(|world| GVector::<u64>::from_fn(world, len, |_| unreachable!()).map(drop));
-            outcomes.all_say(&[words]);
-        }
-    });
+    for (len, words) in [(usize::MAX, "more bytes than rank"), (1 << 50, "needs 4096 TiB for its block")] {
+        let outcomes = every_route([2]).run(|world| GVector::<u64>::from_fn(world, len, |_| unreachable!()).map(drop));
+        outcomes.all_say(&[words]);
+    }
 }
 
 #[test]
 fn after_a_refusal_the_program_can_go_on() {
-    on_every_route([1, 2, 3], |job| {
-        for len in [usize::MAX, 1 << 50] {
-            let outcomes = job.run(|world| {
-                let refused = GVector::<u64>::new(world, len).map(drop);
-                let mut v = GVector::<u64>::new(world, 10)?;
-                v.fill(4)?;
-                assert_eq!(v.read_cache()?.iter().sum::<u64>(), 40);
-                world.barrier()?;
-                refused
-            });
-            outcomes.all_say(&["elements"]);
-        }
-    });
+    for len in [usize::MAX, 1 << 50] {
+        let outcomes = every_route([1, 2, 3]).run(|world| {
+            let refused = GVector::<u64>::new(world, len).map(drop);
+            let mut v = GVector::<u64>::new(world, 10)?;
+            v.fill(4)?;
+            assert_eq!(v.read_cache()?.iter().sum::<u64>(), 40);
+            world.barrier()?;
+            refused
+        });
+        outcomes.all_say(&["elements"]);
+    }
 }
 
 #[test]
@@ -228,36 +218,34 @@ fn blocks_that_together_are_too_long() {
 
 #[test]
 fn lengths_that_differ_between_ranks() {
-    on_every_route([2, 3, 4], |job| {
-        let outcomes = job.run(|world| {
-            let mut lengths = vec![5; world.size()];
-            lengths[1] = 2;
-            if world.rank() == 1 {
-                lengths.swap(0, 1);
-                GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop)
-            } else {
-                GVector::<u64>::from_fn(world, Partition::lengths(&lengths), |_| 0).map(drop)
-            }
-        });
-        outcomes
-            .all_say(&["ranks disagree", "elements in blocks of [5, 2", "elements in blocks of [2, 5"])
-            .all_say(&["the lists differ first at rank 0: "])
-            .all_cite(&["GVector::<u64>::new(world", "GVector::<u64>::from_fn(world"]);
-        let outcomes = job.run(|world| {
-            let lengths: Vec<usize> = (0..world.size()).collect();
-            match world.is_root() {
-                true => GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop),
-                false => GVector::<u64>::new(world, lengths.iter().sum::<usize>()).map(drop),
-            }
-        });
-        outcomes.all_say(&["ranks disagree", "elements in blocks of [0, 1"]);
-        let outcomes = job.run(|world| {
-            let mut weights = vec![1.0; world.size()];
-            weights[world.rank().index()] = 3.0;
-            GVector::<u64>::new(world, Partition::weighted(100, &weights)).map(drop)
-        });
-        outcomes.all_say(&["100 elements in blocks of weights [", "the lists differ first at rank "]);
+    let outcomes = every_route([2, 3, 4]).run(|world| {
+        let mut lengths = vec![5; world.size()];
+        lengths[1] = 2;
+        if world.rank() == 1 {
+            lengths.swap(0, 1);
+            GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop)
+        } else {
+            GVector::<u64>::from_fn(world, Partition::lengths(&lengths), |_| 0).map(drop)
+        }
     });
+    outcomes
+        .all_say(&["ranks disagree", "elements in blocks of [5, 2", "elements in blocks of [2, 5"])
+        .all_say(&["the lists differ first at rank 0: "])
+        .all_cite(&["GVector::<u64>::new(world", "GVector::<u64>::from_fn(world"]);
+    let outcomes = every_route([2, 3, 4]).run(|world| {
+        let lengths: Vec<usize> = (0..world.size()).collect();
+        match world.is_root() {
+            true => GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop),
+            false => GVector::<u64>::new(world, lengths.iter().sum::<usize>()).map(drop),
+        }
+    });
+    outcomes.all_say(&["ranks disagree", "elements in blocks of [0, 1"]);
+    let outcomes = every_route([2, 3, 4]).run(|world| {
+        let mut weights = vec![1.0; world.size()];
+        weights[world.rank().index()] = 3.0;
+        GVector::<u64>::new(world, Partition::weighted(100, &weights)).map(drop)
+    });
+    outcomes.all_say(&["100 elements in blocks of weights [", "the lists differ first at rank "]);
 }
 
 #[test]

@@ -12,36 +12,34 @@ const ODD: usize = 1;
 
 #[test]
 fn different_widths_boundaries_and_kinds() {
-    on_every_route([2, 3, 4], |job| {
-        for (usual, odd, text) in [
-            (Halo::fixed(1), Halo::fixed(2), "rank 1 opened a HaloCache (width 2, fixed) of the GVector<i32> of 10"),
-            (Halo::fixed(2), Halo::fixed(0), "rank 1 opened a HaloCache (width 0, fixed) of"),
-            (Halo::periodic(1), Halo::fixed(1), "opened a HaloCache (width 1, periodic) of the GVector<i32> of 10"),
-        ] {
-            let outcomes = job.run_freely(|world| {
-                let v = GVector::<i32>::new(world, 10)?;
-                if world.rank() == ODD {
-                    let odd_one = v.halo_cache(odd)?;
-                    odd_one.finish()?;
-                } else {
-                    let usual_one = v.halo_cache(usual)?;
-                    usual_one.finish()?;
-                }
-                world.barrier()
-            });
-            outcomes.run_says(&["ranks disagree", text]).run_cites(&["let odd_one", "let usual_one"]);
-        }
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
+    for (usual, odd, text) in [
+        (Halo::fixed(1), Halo::fixed(2), "rank 1 opened a HaloCache (width 2, fixed) of the GVector<i32> of 10"),
+        (Halo::fixed(2), Halo::fixed(0), "rank 1 opened a HaloCache (width 0, fixed) of"),
+        (Halo::periodic(1), Halo::fixed(1), "opened a HaloCache (width 1, periodic) of the GVector<i32> of 10"),
+    ] {
+        let outcomes = every_route([2, 3, 4]).run_freely(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
-                v.halo_cache_mut(1)?.finish()?
+                let odd_one = v.halo_cache(odd)?;
+                odd_one.finish()?;
             } else {
-                v.halo_cache(1)?.finish()?
+                let usual_one = v.halo_cache(usual)?;
+                usual_one.finish()?;
             }
             world.barrier()
         });
-        outcomes.run_says(&["ranks disagree", "rank 1 opened a HaloCache (width 1, fixed, for writing) of"]);
+        outcomes.run_says(&["ranks disagree", text]).run_cites(&["let odd_one", "let usual_one"]);
+    }
+    let outcomes = every_route([2, 3, 4]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == ODD {
+            v.halo_cache_mut(1)?.finish()?
+        } else {
+            v.halo_cache(1)?.finish()?
+        }
+        world.barrier()
     });
+    outcomes.run_says(&["ranks disagree", "rank 1 opened a HaloCache (width 1, fixed, for writing) of"]);
 }
 
 #[test]
@@ -66,43 +64,39 @@ fn another_behaviour() {
         ("a ReleaseC of", |v| v.release_c()?.finish()),
         ("is in a fill", |v| v.fill(1)),
     ];
-    on_every_route([2, 3, 4], |job| {
-        for (text, open) in others {
-            for odd_has_halo in [false, true] {
-                let outcomes = job.run_freely(|world| {
-                    let mut v = GVector::<i32>::new(world, 10)?;
-                    if (world.rank() == ODD) == odd_has_halo { v.halo_cache(1)?.finish() } else { open(&mut v) }?;
-                    world.barrier()
-                });
-                outcomes.run_says(&["ranks disagree", "a HaloCache", text]);
-            }
+    for (text, open) in others {
+        for odd_has_halo in [false, true] {
+            let outcomes = every_route([2, 3, 4]).run_freely(|world| {
+                let mut v = GVector::<i32>::new(world, 10)?;
+                if (world.rank() == ODD) == odd_has_halo { v.halo_cache(1)?.finish() } else { open(&mut v) }?;
+                world.barrier()
+            });
+            outcomes.run_says(&["ranks disagree", "a HaloCache", text]);
         }
-    });
+    }
 }
 
 #[test]
 fn a_rank_that_refreshes_once_more() {
-    on_every_route([2, 3, 4], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let mut h = v.halo_cache_mut(1)?;
-            h.refresh()?;
-            if world.rank() == ODD {
-                h.local_mut()[0] = 7;
-                let error = h.refresh().expect_err("nobody comes"); // once more
-                assert!(h.before().is_empty() && h.behind().is_empty(), "nothing is shown of what was not exchanged");
-                h.local_mut()[1] = 8;
-                h.refresh().expect_err("the job has ended");
-                assert_eq!(h.local()[..2], [7, 8], "the own part is shown still");
-                return Err(error);
-            }
-            drop(h);
-            world.barrier()
-        });
-        outcomes
-            .all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10", "is in a barrier"])
-            .all_cite(&["once more"]);
+    let outcomes = every_route([2, 3, 4]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let mut h = v.halo_cache_mut(1)?;
+        h.refresh()?;
+        if world.rank() == ODD {
+            h.local_mut()[0] = 7;
+            let error = h.refresh().expect_err("nobody comes"); // once more
+            assert!(h.before().is_empty() && h.behind().is_empty(), "nothing is shown of what was not exchanged");
+            h.local_mut()[1] = 8;
+            h.refresh().expect_err("the job has ended");
+            assert_eq!(h.local()[..2], [7, 8], "the own part is shown still");
+            return Err(error);
+        }
+        drop(h);
+        world.barrier()
     });
+    outcomes
+        .all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10", "is in a barrier"])
+        .all_cite(&["once more"]);
 }
 
 #[test]
@@ -185,23 +179,21 @@ fn what_ranks_that_are_past_it_have_not_opened() {
 
 #[test]
 fn a_width_for_which_a_rank_has_no_neighbour() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let v = GVector::<i32>::new(world, 10)?;
-            let none = world.rank() == ODD;
-            if none {
-                for _ in 0..100 {
-                    let alone = v.halo_cache(0)?;
-                    alone.finish()?;
-                }
-            } else {
-                v.halo_cache(1)?.finish()?;
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let v = GVector::<i32>::new(world, 10)?;
+        let none = world.rank() == ODD;
+        if none {
+            for _ in 0..100 {
+                let alone = v.halo_cache(0)?;
+                alone.finish()?;
             }
-            world.barrier()
-        });
-        let texts = ["ranks disagree", "rank 1 opened a HaloCache (width 0, fixed)", "a HaloCache (width 1, fixed) of"];
-        outcomes.run_says(&texts).run_cites(&["let alone", "v.halo_cache(1)"]);
+        } else {
+            v.halo_cache(1)?.finish()?;
+        }
+        world.barrier()
     });
+    let texts = ["ranks disagree", "rank 1 opened a HaloCache (width 0, fixed)", "a HaloCache (width 1, fixed) of"];
+    outcomes.run_says(&texts).run_cites(&["let alone", "v.halo_cache(1)"]);
 }
 
 #[test]
@@ -226,34 +218,30 @@ fn a_neighbour_that_has_left() {
 
 #[test]
 fn a_forgotten_guard() {
-    on_every_route([2, 3], |job| {
-        // A writeable guard is found by any later use, a read guard by the next use that writes.
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let mut open = v.halo_cache_mut(1)?;
-            open.local_mut();
-            if world.rank() == ODD {
-                forget(open);
-            } else {
-                open.finish()?;
-            }
-            v.halo_cache(1)?.finish()
-        });
-        outcomes
-            .all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"])
-            .all_cite(&["let mut open"]);
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let open = v.halo_cache(1)?;
-            if world.rank() == ODD {
-                forget(open);
-            } else {
-                open.finish()?;
-            }
-            v.halo_cache_mut(1)?.finish()
-        });
-        outcomes.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
+    // A writeable guard is found by any later use, a read guard by the next use that writes.
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let mut open = v.halo_cache_mut(1)?;
+        open.local_mut();
+        if world.rank() == ODD {
+            forget(open);
+        } else {
+            open.finish()?;
+        }
+        v.halo_cache(1)?.finish()
     });
+    outcomes.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let mut open"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let open = v.halo_cache(1)?;
+        if world.rank() == ODD {
+            forget(open);
+        } else {
+            open.finish()?;
+        }
+        v.halo_cache_mut(1)?.finish()
+    });
+    outcomes.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
 }
 
 #[test]

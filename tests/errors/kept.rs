@@ -42,22 +42,20 @@ fn every_kind_at_the_end_of_run() {
         (|v| v.slice(..5).read_cache().map(forget), "ReadCache"),
         (|v| v.slice(..5).batched_reads().map(forget), "BatchedReads"),
     ];
-    on_every_route([1, 2, 3], |job| {
-        for (forget_one, name) in kinds {
-            for keep in [false, true] {
-                let outcomes = job.run_freely(|world| {
-                    let mut v = GVector::<i32>::new(world, 10)?;
-                    forget_one(&mut v)?;
-                    if keep {
-                        forget(v);
-                    }
-                    Ok(())
-                });
-                let words = format!("has not closed the {name} of the GVector<i32>");
-                outcomes.run_says(&[&words]);
-            }
+    for (forget_one, name) in kinds {
+        for keep in [false, true] {
+            let outcomes = every_route([1, 2, 3]).run_freely(|world| {
+                let mut v = GVector::<i32>::new(world, 10)?;
+                forget_one(&mut v)?;
+                if keep {
+                    forget(v);
+                }
+                Ok(())
+            });
+            let words = format!("has not closed the {name} of the GVector<i32>");
+            outcomes.run_says(&[&words]);
         }
-    });
+    }
 }
 
 thread_local!(static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) });

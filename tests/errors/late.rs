@@ -53,23 +53,21 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
 #[test]
 fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {
-        on_every_route([3], |job| {
-            let outcomes = job.run_freely(|world| {
-                let mut v = GVector::<i32>::new(world, 9)?;
-                let mut writes = v.release_c()?;
-                if world.rank() == 0 {
-                    std::thread::sleep(LATE / 6);
-                }
-                writes.put(8, 5)?;
-                drop(writes);
-                if world.rank() == 1 {
-                    assert_eq!(v.at(8)?, 5);
-                }
-                // Rank 2 holds the request back while it is in the barrier or has left.
-                if barrier { world.barrier() } else { Ok(()) }
-            });
-            outcomes.run.expect("late is not an error");
+        let outcomes = every_route([3]).run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 9)?;
+            let mut writes = v.release_c()?;
+            if world.rank() == 0 {
+                std::thread::sleep(LATE / 6);
+            }
+            writes.put(8, 5)?;
+            drop(writes);
+            if world.rank() == 1 {
+                assert_eq!(v.at(8)?, 5);
+            }
+            // Rank 2 holds the request back while it is in the barrier or has left.
+            if barrier { world.barrier() } else { Ok(()) }
         });
+        outcomes.succeed("late is not an error");
     }
 }
 
@@ -213,45 +211,41 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
 #[test]
 fn a_home_that_waits_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {
-        on_every_route([3], |job| {
-            let outcomes = job.run_freely(|world| {
-                let mut s = GScalar::new(world, 0, 0)?;
-                let mut scope = s.release_c()?;
-                match world.rank().index() {
-                    0 => drop(scope),
-                    1 => {
-                        std::thread::sleep(LATE / 6);
-                        scope.set(5)?;
-                        drop(scope);
-                    }
-                    _ => scope.finish()?,
+        let outcomes = every_route([3]).run_freely(|world| {
+            let mut s = GScalar::new(world, 0, 0)?;
+            let mut scope = s.release_c()?;
+            match world.rank().index() {
+                0 => drop(scope),
+                1 => {
+                    std::thread::sleep(LATE / 6);
+                    scope.set(5)?;
+                    drop(scope);
                 }
-                if barrier { world.barrier() } else { Ok(()) }
-            });
-            outcomes.run.expect("late is not an error");
+                _ => scope.finish()?,
+            }
+            if barrier { world.barrier() } else { Ok(()) }
         });
+        outcomes.succeed("late is not an error");
     }
 }
 
 #[test]
 fn a_read_mostly_of_a_late_third_is_waited_for() {
     for barrier in [true, false] {
-        on_every_route([3], |job| {
-            let outcomes = job.run_freely(|world| {
-                let s = GScalar::new(world, 0, 9u64)?;
-                let scope = s.read_mostly_with(Min)?;
-                match world.rank().index() {
-                    0 => drop(scope),
-                    1 => {
-                        std::thread::sleep(LATE / 6);
-                        scope.offer(5)?;
-                        drop(scope);
-                    }
-                    _ => scope.finish()?,
+        let outcomes = every_route([3]).run_freely(|world| {
+            let s = GScalar::new(world, 0, 9u64)?;
+            let scope = s.read_mostly_with(Min)?;
+            match world.rank().index() {
+                0 => drop(scope),
+                1 => {
+                    std::thread::sleep(LATE / 6);
+                    scope.offer(5)?;
+                    drop(scope);
                 }
-                if barrier { world.barrier() } else { Ok(()) }
-            });
-            outcomes.run.expect("late is not an error");
+                _ => scope.finish()?,
+            }
+            if barrier { world.barrier() } else { Ok(()) }
         });
+        outcomes.succeed("late is not an error");
     }
 }

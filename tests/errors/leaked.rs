@@ -14,19 +14,17 @@ fn all_hear(
     forget_one: fn(&mut GVector<i32>) -> Result<()>,
     next_use: fn(&World, &mut GVector<i32>) -> Result<()>,
 ) {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                forget_one(&mut v)?;
-            }
-            // The guard has been forgotten before this barrier.
-            world.barrier()?;
-            next_use(world, &mut v)
-        });
-        let words = format!("rank 1 has not closed the {behaviour} of the GVector<i32> of 10 elements");
-        outcomes.all_say(&[&words]).all_cite(&[line]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            forget_one(&mut v)?;
+        }
+        // The guard has been forgotten before this barrier.
+        world.barrier()?;
+        next_use(world, &mut v)
     });
+    let words = format!("rank 1 has not closed the {behaviour} of the GVector<i32> of 10 elements");
+    outcomes.all_say(&[&words]).all_cite(&[line]);
 }
 
 fn forget_mut(v: &mut GVector<i32>) -> Result<()> {
@@ -160,27 +158,25 @@ fn a_release_at_the_next_barrier() {
 
 #[test]
 fn a_release_on_a_rank_that_never_touches_the_vector_again() {
-    on_every_route([2, 3], |job| {
-        let other = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            let w = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                forget_release(&mut v)?;
-                w.read_cache().map(drop)
-            } else {
-                v.release_c()?.finish()?;
-                v.read_cache().map(drop)
-            }
-        });
-        other.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
-        let leaving = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT { forget_release(&mut v) } else { v.release_c()?.finish() }
-        });
-        // The culprit's body returns no error; the end of the job reports the guard.
-        leaving.run_says(&["rank 1 has not closed the ReleaseC"]);
-        leaving.others_say(CULPRIT, &["rank 1 has not closed the ReleaseC"]);
+    let other = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let w = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT {
+            forget_release(&mut v)?;
+            w.read_cache().map(drop)
+        } else {
+            v.release_c()?.finish()?;
+            v.read_cache().map(drop)
+        }
     });
+    other.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+    let leaving = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == CULPRIT { forget_release(&mut v) } else { v.release_c()?.finish() }
+    });
+    // The culprit's body returns no error; the end of the job reports the guard.
+    leaving.run_says(&["rank 1 has not closed the ReleaseC"]);
+    leaving.others_say(CULPRIT, &["rank 1 has not closed the ReleaseC"]);
 }
 
 #[test]

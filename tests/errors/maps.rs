@@ -43,20 +43,18 @@ const USES: [Step; 13] = [
 
 #[test]
 fn different_calls() {
-    on_every_route([2, 3], |job| {
-        for (at, (usual, first)) in CALLS.iter().enumerate() {
-            for (odd, second) in &CALLS[at + 1..] {
-                let outcomes = job.run(|world| {
-                    let mut map = Map::new(world)?;
-                    if world.rank() == CULPRIT { odd(&mut map) } else { usual(&mut map) }
-                });
-                outcomes.all_say(&["ranks disagree"]);
-                if at < 3 && second.starts_with("opened") {
-                    outcomes.all_say(&[first, second, "rank 1 opened"]);
-                }
+    for (at, (usual, first)) in CALLS.iter().enumerate() {
+        for (odd, second) in &CALLS[at + 1..] {
+            let outcomes = every_route([2, 3]).run(|world| {
+                let mut map = Map::new(world)?;
+                if world.rank() == CULPRIT { odd(&mut map) } else { usual(&mut map) }
+            });
+            outcomes.all_say(&["ranks disagree"]);
+            if at < 3 && second.starts_with("opened") {
+                outcomes.all_say(&[first, second, "rank 1 opened"]);
             }
         }
-    });
+    }
 }
 
 #[test]
@@ -70,24 +68,22 @@ fn different_maps() {
 
 #[test]
 fn a_scope_that_one_rank_does_not_open() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut map = Map::new(world)?;
-            if world.rank() != CULPRIT {
-                map.release_c()?.insert(1, 2)?;
-            }
-            world.barrier()
-        });
-        outcomes.all_say(&["ranks disagree", "opened a ReleaseC of the GMap<u64, u64>"]);
-        let outcomes = job.run(|world| {
-            let mut map = Map::new(world)?;
-            if world.rank() != CULPRIT {
-                map.release_c()?.finish()?;
-            }
-            world.barrier()
-        });
-        outcomes.all_say(&["GMap<u64, u64>"]).all_cite(&["map.release_c()?"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut map = Map::new(world)?;
+        if world.rank() != CULPRIT {
+            map.release_c()?.insert(1, 2)?;
+        }
+        world.barrier()
     });
+    outcomes.all_say(&["ranks disagree", "opened a ReleaseC of the GMap<u64, u64>"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut map = Map::new(world)?;
+        if world.rank() != CULPRIT {
+            map.release_c()?.finish()?;
+        }
+        world.barrier()
+    });
+    outcomes.all_say(&["GMap<u64, u64>"]).all_cite(&["map.release_c()?"]);
 }
 
 #[test]
@@ -109,28 +105,26 @@ fn a_panic_in_a_scope() {
             panic_any(Quiet)
         }),
     ];
-    on_every_route([2, 3], |job| {
-        for (name, open) in opened {
-            let outcomes = job.run(|world| {
-                let mut map = Map::new(world)?;
-                if world.rank() == CULPRIT {
-                    caught(|| open(&mut map));
+    for (name, open) in opened {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut map = Map::new(world)?;
+            if world.rank() == CULPRIT {
+                caught(|| open(&mut map));
+            }
+            // The error may reach a rank before it opens the scope.
+            world.barrier()?;
+            let mut found = None;
+            for next_use in USES {
+                match next_use(&mut map) {
+                    Err(error @ Error::Poisoned { .. }) => found = Some(error),
+                    other => panic!("{name}: {other:?}"),
                 }
-                // The error may reach a rank before it opens the scope.
-                world.barrier()?;
-                let mut found = None;
-                for next_use in USES {
-                    match next_use(&mut map) {
-                        Err(error @ Error::Poisoned { .. }) => found = Some(error),
-                        other => panic!("{name}: {other:?}"),
-                    }
-                }
-                found.map_or(Ok(()), Err)
-            });
-            let words = format!("rank 1 panicked inside the {name} that it opened at");
-            outcomes.all_say(&["the GMap<u64, u64>", "is poisoned", &words]);
-        }
-    });
+            }
+            found.map_or(Ok(()), Err)
+        });
+        let words = format!("rank 1 panicked inside the {name} that it opened at");
+        outcomes.all_say(&["the GMap<u64, u64>", "is poisoned", &words]);
+    }
 }
 
 thread_local! {
@@ -194,22 +188,20 @@ fn forgotten_guards() {
             Ok(())
         }),
     ];
-    on_every_route([2, 3], |job| {
-        for (behaviour, line, forget_one) in forgotten {
-            let outcomes = job.run(|world| {
-                let mut map = Map::new(world)?;
-                if world.rank() == CULPRIT {
-                    forget_one(&mut map)?;
-                } else if behaviour == "ReleaseC" {
-                    drop(map.release_c()?);
-                }
-                world.barrier()?;
-                map.clear()
-            });
-            let words = format!("rank 1 has not closed the {behaviour} of the GMap<u64, u64>");
-            outcomes.all_say(&[&words]).all_cite(&[line]);
-        }
-    });
+    for (behaviour, line, forget_one) in forgotten {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut map = Map::new(world)?;
+            if world.rank() == CULPRIT {
+                forget_one(&mut map)?;
+            } else if behaviour == "ReleaseC" {
+                drop(map.release_c()?);
+            }
+            world.barrier()?;
+            map.clear()
+        });
+        let words = format!("rank 1 has not closed the {behaviour} of the GMap<u64, u64>");
+        outcomes.all_say(&[&words]).all_cite(&[line]);
+    }
 }
 
 #[test]
@@ -321,52 +313,48 @@ fn types_that_panic_poison_the_map() {
         }),
         (BAD_HASH, |map, key| map.get_many([&key]).map(drop)),
     ];
-    on_every_route([2, 3], |job| {
-        for (number, (bits, next_use)) in uses.into_iter().enumerate() {
-            let outcomes = job.run(|world| {
-                IS_ASKER.set(world.is_root());
-                let mut map = GMap::<Touchy, u64>::new(world)?;
-                map.release_c_with(Fails)?.finish()?;
-                world.barrier()?;
-                if world.is_root() {
-                    let key = key_of(&map, bits, CULPRIT);
-                    let asked = next_use(&mut map, key);
-                    assert!(matches!(asked, Err(Error::Poisoned { .. })), "use {number}: {asked:?}");
-                }
-                world.barrier()?;
-                IS_ASKER.set(true);
-                map.get(&Touchy(3)).map(drop)
-            });
-            outcomes.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked"]);
-        }
-    });
+    for (number, (bits, next_use)) in uses.into_iter().enumerate() {
+        let outcomes = every_route([2, 3]).run(|world| {
+            IS_ASKER.set(world.is_root());
+            let mut map = GMap::<Touchy, u64>::new(world)?;
+            map.release_c_with(Fails)?.finish()?;
+            world.barrier()?;
+            if world.is_root() {
+                let key = key_of(&map, bits, CULPRIT);
+                let asked = next_use(&mut map, key);
+                assert!(matches!(asked, Err(Error::Poisoned { .. })), "use {number}: {asked:?}");
+            }
+            world.barrier()?;
+            IS_ASKER.set(true);
+            map.get(&Touchy(3)).map(drop)
+        });
+        outcomes.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked"]);
+    }
 }
 
 #[test]
 fn types_that_panic_in_a_batch() {
-    on_every_route([2, 3], |job| {
-        for bits in [BAD_HASH, BAD_READ, 0] {
-            let outcomes = job.run(|world| {
-                IS_ASKER.set(world.is_root());
-                let mut map = GMap::<Touchy, u64>::new(world)?;
-                let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
-                for _ in 0..2 {
-                    let mut scope = map.release_c_with(Fails)?;
-                    // All ranks have opened the scope before one of them can poison the map.
-                    world.barrier()?;
-                    if let Some(key) = &key {
-                        scope.update(key, 1)?;
-                    }
-                    let ended = scope.finish();
-                    // A rank that has applied its own part may not know yet that another rank's part failed.
-                    world.barrier()?;
-                    ended?;
+    for bits in [BAD_HASH, BAD_READ, 0] {
+        let outcomes = every_route([2, 3]).run(|world| {
+            IS_ASKER.set(world.is_root());
+            let mut map = GMap::<Touchy, u64>::new(world)?;
+            let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
+            for _ in 0..2 {
+                let mut scope = map.release_c_with(Fails)?;
+                // All ranks have opened the scope before one of them can poison the map.
+                world.barrier()?;
+                if let Some(key) = &key {
+                    scope.update(key, 1)?;
                 }
-                map.get(&Touchy(3)).map(drop)
-            });
-            outcomes.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked inside the ReleaseC"]);
-        }
-    });
+                let ended = scope.finish();
+                // A rank that has applied its own part may not know yet that another rank's part failed.
+                world.barrier()?;
+                ended?;
+            }
+            map.get(&Touchy(3)).map(drop)
+        });
+        outcomes.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked inside the ReleaseC"]);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Ranks that disagree: each rank gets an error with the call and the line of each rank.
 
-use crate::provoke::{every_route, on_every_route};
+use crate::provoke::every_route;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
@@ -114,14 +114,12 @@ fn different_types_shapes_places_and_kinds() {
         (|world| GVector::<i32>::on(world, 0, 12).map(drop), "GVector<i32> of 12 elements on rank 0"),
         (|world| GScalar::new(world, 0, 12).map(drop), "GScalar<i32> on rank 0"),
     ];
-    on_every_route([2], |job| {
-        for (at, (usual, first)) in makes.iter().enumerate() {
-            for (odd, second) in &makes[at + 1..] {
-                let outcomes = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
-                outcomes.all_say(&["ranks disagree", first, second]);
-            }
+    for (at, (usual, first)) in makes.iter().enumerate() {
+        for (odd, second) in &makes[at + 1..] {
+            let outcomes = every_route([2]).run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
+            outcomes.all_say(&["ranks disagree", first, second]);
         }
-    });
+    }
 }
 
 #[test]
@@ -206,16 +204,14 @@ fn a_barrier_against_a_read_cache() {
 
 #[test]
 fn a_barrier_against_a_construction_and_a_fill() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == ODD { v.fill(1) } else { world.barrier() }
-        });
-        outcomes.all_say(&["ranks disagree", "is in a barrier", "rank 1 is in the filling of"]);
-        let outcomes = job
-            .run(|world| if world.rank() == ODD { GVector::<i32>::new(world, 10).map(drop) } else { world.barrier() });
-        outcomes.all_say(&["is in a barrier", "rank 1 is in the construction of a GVector<i32>"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == ODD { v.fill(1) } else { world.barrier() }
     });
+    outcomes.all_say(&["ranks disagree", "is in a barrier", "rank 1 is in the filling of"]);
+    let outcomes = every_route([2, 3])
+        .run(|world| if world.rank() == ODD { GVector::<i32>::new(world, 10).map(drop) } else { world.barrier() });
+    outcomes.all_say(&["is in a barrier", "rank 1 is in the construction of a GVector<i32>"]);
 }
 
 #[test]
@@ -258,17 +254,15 @@ fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
 
 #[test]
 fn a_read_cache_that_a_computing_rank_can_never_open() {
-    on_every_route([2], |job| {
-        // The other rank has dropped its vector. The mismatch is found without a further wait.
-        let outcomes = job.run_freely(|world| {
-            let v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == ODD {
-                return v.read_cache()?.finish();
-            }
-            drop(v);
-            world.barrier()
-        });
-        outcomes.says(ODD, &["ranks disagree", "rank 0 is in a barrier"]);
-        outcomes.run_says(&["rank 1 opens a ReadCache"]);
+    // The other rank has dropped its vector. The mismatch is found without a further wait.
+    let outcomes = every_route([2]).run_freely(|world| {
+        let v = GVector::<i32>::new(world, 10)?;
+        if world.rank() == ODD {
+            return v.read_cache()?.finish();
+        }
+        drop(v);
+        world.barrier()
     });
+    outcomes.says(ODD, &["ranks disagree", "rank 0 is in a barrier"]);
+    outcomes.run_says(&["rank 1 opens a ReadCache"]);
 }

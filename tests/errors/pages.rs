@@ -58,33 +58,29 @@ fn ranks_that_open_different_scopes() {
 
 #[test]
 fn ranks_that_open_a_scope_to_read_and_one_to_write() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 5000)?;
-            if world.rank() == ODD { v.paged()?.finish() } else { v.paged_mut()?.finish() }
-        });
-        let words = ["ranks disagree", "rank 1 opened a Paged for reading of the GVector<i32>", " opened a Paged of"];
-        outcomes.run_says(&words).run_cites(&["v.paged()?", "v.paged_mut()?"]);
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 5000)?;
+        if world.rank() == ODD { v.paged()?.finish() } else { v.paged_mut()?.finish() }
     });
+    let words = ["ranks disagree", "rank 1 opened a Paged for reading of the GVector<i32>", " opened a Paged of"];
+    outcomes.run_says(&words).run_cites(&["v.paged()?", "v.paged_mut()?"]);
 }
 
 /// The read would wait for the end of the rank's own scope.
 #[test]
 fn a_vector_that_is_read_beside_its_own_scope() {
     type Read = fn(&GVector<i32>) -> Result<()>;
-    on_every_route([1, 2, 3], |job| {
-        let reads: [Read; 3] = [|v| v.at(0).map(drop), |v| v.at(4999).map(drop), |v| v.read_cache().map(drop)];
-        for read in reads {
-            let outcomes = job.run(|world| {
-                let v = GVector::<i32>::new(world, 5000)?;
-                let pages = v.paged()?; // still open
-                let outcome = read(&v);
-                drop(pages);
-                outcome
-            });
-            outcomes.all_say(&["has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
-        }
-    });
+    let reads: [Read; 3] = [|v| v.at(0).map(drop), |v| v.at(4999).map(drop), |v| v.read_cache().map(drop)];
+    for read in reads {
+        let outcomes = every_route([1, 2, 3]).run(|world| {
+            let v = GVector::<i32>::new(world, 5000)?;
+            let pages = v.paged()?; // still open
+            let outcome = read(&v);
+            drop(pages);
+            outcome
+        });
+        outcomes.all_say(&["has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+    }
 }
 
 #[test]

@@ -47,27 +47,25 @@ fn every_use_on_every_rank() {
         ("a part", |v| v.slice_mut(..5).release_c().map(drop)),
         ("release of the cache", |v| v.release_cache()),
     ];
-    on_every_route([2, 3], |job| {
-        for (name, next_use) in uses {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 10)?;
-                if world.rank() == CULPRIT {
-                    break_off(&mut v);
-                }
-                world.barrier()?;
-                let outcome = next_use(&mut v);
-                match &outcome {
-                    Err(Error::Poisoned { .. }) => {}
-                    other => panic!("{name} on {} says {other:?}", world.rank()),
-                }
-                outcome
-            });
-            outcomes
-                .all_say(&["the GVector<i32> of 10 elements (made at", "is poisoned"])
-                .all_say(&["rank 1 panicked inside the OwnerComputes that it opened at"])
-                .all_cite(&["let mut own = v.owner_computes_mut()"]);
-        }
-    });
+    for (name, next_use) in uses {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                break_off(&mut v);
+            }
+            world.barrier()?;
+            let outcome = next_use(&mut v);
+            match &outcome {
+                Err(Error::Poisoned { .. }) => {}
+                other => panic!("{name} on {} says {other:?}", world.rank()),
+            }
+            outcome
+        });
+        outcomes
+            .all_say(&["the GVector<i32> of 10 elements (made at", "is poisoned"])
+            .all_say(&["rank 1 panicked inside the OwnerComputes that it opened at"])
+            .all_cite(&["let mut own = v.owner_computes_mut()"]);
+    }
 }
 
 /// Panics inside a scope after `done` has used it.
@@ -113,24 +111,22 @@ fn every_kind_of_scope() {
         ("ReleaseC", |v| broken_off(v.slice_mut(..5).release_c(), |scope| scope.put(0, 666).unwrap()), ALONE),
         ("ReadCache", |v| broken_off(v.slice(..5).read_cache(), |_| {}), |v| drop(v.slice(..5).read_cache())),
     ];
-    on_every_route([2, 3], |job| {
-        for (name, open, beside) in kinds {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 10)?;
-                // All ranks have the vector before it is poisoned.
-                world.barrier()?;
-                if world.rank() == CULPRIT {
-                    caught(|| open(&mut v));
-                } else {
-                    beside(&mut v);
-                }
-                world.barrier()?;
-                v.at(0).map(drop)
-            });
-            let words = format!("rank 1 panicked inside the {name} that it opened at");
-            outcomes.all_say(&["is poisoned", &words]);
-        }
-    });
+    for (name, open, beside) in kinds {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            // All ranks have the vector before it is poisoned.
+            world.barrier()?;
+            if world.rank() == CULPRIT {
+                caught(|| open(&mut v));
+            } else {
+                beside(&mut v);
+            }
+            world.barrier()?;
+            v.at(0).map(drop)
+        });
+        let words = format!("rank 1 panicked inside the {name} that it opened at");
+        outcomes.all_say(&["is poisoned", &words]);
+    }
 }
 
 #[test]
@@ -173,21 +169,19 @@ fn other_objects_and_barriers_go_on() {
 #[test]
 fn a_value_of_half_a_phase_is_never_seen() {
     // Another rank reads the block all the time while its owner panics again and again.
-    on_every_route([2], |job| {
-        for _ in 0..20 {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 2)?;
-                if world.rank() == CULPRIT {
-                    break_off(&mut v);
-                    return v.at(0).map(drop);
-                }
-                loop {
-                    assert_eq!(v.at(1)?, 0, "half a phase");
-                }
-            });
-            outcomes.all_say(&["is poisoned"]);
-        }
-    });
+    for _ in 0..20 {
+        let outcomes = every_route([2]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 2)?;
+            if world.rank() == CULPRIT {
+                break_off(&mut v);
+                return v.at(0).map(drop);
+            }
+            loop {
+                assert_eq!(v.at(1)?, 0, "half a phase");
+            }
+        });
+        outcomes.all_say(&["is poisoned"]);
+    }
 }
 
 #[test]

@@ -254,7 +254,8 @@ impl Jobs {
 }
 
 /// The results of several jobs. Each check is of all of them.
-pub struct Runs(Vec<Outcomes>);
+#[derive(Debug)]
+pub struct Runs(pub Vec<Outcomes>);
 
 macro_rules! checks {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {

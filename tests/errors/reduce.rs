@@ -26,14 +26,12 @@ fn different_calls_types_operations_lengths_and_roots() {
         (|world| world.all_gather(1u64).map(drop), "is in all_gather of a u64"),
         (|world| world.all_gather_slice(&[1u64]).map(drop), "is in all_gather_slice of u64"),
     ];
-    on_every_route([2], |job| {
-        for (at, (usual, first)) in calls.iter().enumerate() {
-            for (odd, second) in &calls[at + 1..] {
-                let outcomes = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
-                outcomes.all_say(&["ranks disagree", first, second]);
-            }
+    for (at, (usual, first)) in calls.iter().enumerate() {
+        for (odd, second) in &calls[at + 1..] {
+            let outcomes = every_route([2]).run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
+            outcomes.all_say(&["ranks disagree", first, second]);
         }
-    });
+    }
 }
 
 #[test]
@@ -73,11 +71,9 @@ fn operations_of_one_name() {
 
 #[test]
 fn ranks_that_do_not_exist() {
-    on_every_route([2, 3], |job| {
-        job.run(|world| world.reduce_to(7, Sum, 1).map(drop)).all_say(&["rank 7 does not exist"]);
-        job.run(|world| world.broadcast(7, 1).map(drop)).all_say(&["rank 7 does not exist"]);
-        job.run(|world| world.broadcast_slice(7, &mut [1])).all_say(&["rank 7 does not exist"]);
-    });
+    every_route([2, 3]).run(|world| world.reduce_to(7, Sum, 1).map(drop)).all_say(&["rank 7 does not exist"]);
+    every_route([2, 3]).run(|world| world.broadcast(7, 1).map(drop)).all_say(&["rank 7 does not exist"]);
+    every_route([2, 3]).run(|world| world.broadcast_slice(7, &mut [1])).all_say(&["rank 7 does not exist"]);
 }
 
 #[test]
@@ -86,10 +82,8 @@ fn elements_without_size() {
     impl Op<()> for Nothing {
         fn apply((): (), (): ()) {}
     }
-    on_every_route([2], |job| {
-        job.run(|world| world.all_reduce(Nothing, ())).all_say(&["have no size"]);
-        job.run(|world| world.all_gather_slice(&[(), ()]).map(drop)).all_say(&["have no size"]);
-    });
+    every_route([2]).run(|world| world.all_reduce(Nothing, ())).all_say(&["have no size"]);
+    every_route([2]).run(|world| world.all_gather_slice(&[(), ()]).map(drop)).all_say(&["have no size"]);
 }
 
 /// A list of unknown length, which the format cannot encode.
@@ -110,25 +104,23 @@ impl<'de> serde::Deserialize<'de> for Endless {
 
 #[test]
 fn values_that_cannot_travel() {
-    on_every_route([2, 3], |job| {
-        job.run(|world| world.broadcast(1, Endless).map(drop))
-            .all_say(&["a value of type Endless cannot be sent to other ranks"]);
-        job.run(|world| world.all_gather(Endless).map(drop))
-            .all_say(&["a value of type Endless cannot be sent to other ranks"]);
-    });
+    every_route([2, 3])
+        .run(|world| world.broadcast(1, Endless).map(drop))
+        .all_say(&["a value of type Endless cannot be sent to other ranks"]);
+    every_route([2, 3])
+        .run(|world| world.all_gather(Endless).map(drop))
+        .all_say(&["a value of type Endless cannot be sent to other ranks"]);
 }
 
 #[test]
 fn a_rank_that_has_left() {
-    on_every_route([2, 3], |job| {
-        for len in [1, 50_000] {
-            let outcomes = job.run_freely(|world| match world.rank() == ODD {
-                true => Ok(()),
-                false => world.all_reduce_slice(Sum, &mut vec![1u64; len]),
-            });
-            outcomes.says(0, &["rank 1 has left `run`", "is in all_reduce"]);
-        }
-    });
+    for len in [1, 50_000] {
+        let outcomes = every_route([2, 3]).run_freely(|world| match world.rank() == ODD {
+            true => Ok(()),
+            false => world.all_reduce_slice(Sum, &mut vec![1u64; len]),
+        });
+        outcomes.says(0, &["rank 1 has left `run`", "is in all_reduce"]);
+    }
 }
 
 /// Rank 1's thread continues after its operation has panicked, and makes another call than the other ranks.

@@ -1,6 +1,6 @@
 //! Several types with the same name, declared in blocks of one function or by a macro.
 
-use crate::provoke::{Order, every_route, on_every_route};
+use crate::provoke::{Order, Runs, every_route, on_every_route};
 use aurora_core::prelude::*;
 
 /// Declares an operation `O` on numbers.
@@ -135,69 +135,64 @@ fn an_operation_alone_that_no_owner_knows() {
 }
 
 /// Each rank gets a `Mismatch` that says how to correct the program.
-fn all_are_told(outcomes: &crate::provoke::Outcomes, words: &[&str]) {
+fn all_are_told(outcomes: &Runs, words: &[&str]) {
     outcomes.all_say(words).all_say(&["both descriptions are equal", "types with one name", "the same executable"]);
-    assert!(outcomes.ranks.iter().all(|outcome| matches!(outcome, Some(Err(Error::Mismatch { .. })))), "{outcomes:?}");
+    let mut all = outcomes.0.iter().flat_map(|outcomes| &outcomes.ranks);
+    assert!(all.all(|outcome| matches!(outcome, Some(Err(Error::Mismatch { .. })))), "{outcomes:?}");
 }
 
 #[test]
 fn two_operations_at_once() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, N)?;
-            if world.rank() == 1 {
-                operation!(|current, operand| current + operand);
-                v.release_c_with(O)?.finish()
-            } else {
-                operation!(|current, operand| current.max(operand));
-                v.release_c_with(O)?.finish()
-            }
-        });
-        all_are_told(&outcomes, &["opened a ReleaseC with operation O"]);
-        let outcomes = job.run(|world| {
-            let mut v = GVector::<u64>::new(world, N)?;
-            if world.rank() == 1 {
-                operation!(|current, operand| current + operand);
-                v.accumulate(O)?.finish()
-            } else {
-                operation!(|current, operand| current.max(operand));
-                v.accumulate(O)?.finish()
-            }
-        });
-        all_are_told(&outcomes, &["opened an Accumulate with operation O"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, N)?;
+        if world.rank() == 1 {
+            operation!(|current, operand| current + operand);
+            v.release_c_with(O)?.finish()
+        } else {
+            operation!(|current, operand| current.max(operand));
+            v.release_c_with(O)?.finish()
+        }
     });
+    all_are_told(&outcomes, &["opened a ReleaseC with operation O"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut v = GVector::<u64>::new(world, N)?;
+        if world.rank() == 1 {
+            operation!(|current, operand| current + operand);
+            v.accumulate(O)?.finish()
+        } else {
+            operation!(|current, operand| current.max(operand));
+            v.accumulate(O)?.finish()
+        }
+    });
+    all_are_told(&outcomes, &["opened an Accumulate with operation O"]);
 }
 
 #[test]
 fn two_elements_at_once() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            if world.rank() == 1 {
-                element!(u64);
-                GVector::<E>::new(world, N).map(drop)
-            } else {
-                element!(f64);
-                GVector::<E>::new(world, N).map(drop)
-            }
-        });
-        all_are_told(&outcomes, &["is in the construction of a GVector<E> of 9 elements"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        if world.rank() == 1 {
+            element!(u64);
+            GVector::<E>::new(world, N).map(drop)
+        } else {
+            element!(f64);
+            GVector::<E>::new(world, N).map(drop)
+        }
     });
+    all_are_told(&outcomes, &["is in the construction of a GVector<E> of 9 elements"]);
 }
 
 #[test]
 fn two_values_of_scalars_at_once() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            if world.rank() == 1 {
-                element!(u64);
-                GScalar::new(world, 0, E(1)).map(drop)
-            } else {
-                element!(f64);
-                GScalar::new(world, 0, E(1.0)).map(drop)
-            }
-        });
-        all_are_told(&outcomes, &["is in the construction of a GScalar<E> on rank 0"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        if world.rank() == 1 {
+            element!(u64);
+            GScalar::new(world, 0, E(1)).map(drop)
+        } else {
+            element!(f64);
+            GScalar::new(world, 0, E(1.0)).map(drop)
+        }
     });
+    all_are_told(&outcomes, &["is in the construction of a GScalar<E> on rank 0"]);
 }
 
 #[test]
@@ -229,30 +224,28 @@ fn two_operations_of_a_scalar_in_sequence_and_a_rank_late_in_the_first() {
 
 #[test]
 fn two_operations_of_a_scalar_at_once() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run(|world| {
-            let s = GScalar::new(world, 0, 0u64)?;
-            if world.rank() == 1 {
-                operation!(|current, operand| current + operand);
-                s.read_mostly_with(O)?.finish()
-            } else {
-                operation!(|current, operand| current.max(operand));
-                s.read_mostly_with(O)?.finish()
-            }
-        });
-        all_are_told(&outcomes, &["opened a ReadMostly with operation O"]);
-        let outcomes = job.run(|world| {
-            let mut s = GScalar::new(world, 0, 0u64)?;
-            if world.rank() == 1 {
-                operation!(|current, operand| current + operand);
-                s.accumulate(O)?.finish()
-            } else {
-                operation!(|current, operand| current.max(operand));
-                s.accumulate(O)?.finish()
-            }
-        });
-        all_are_told(&outcomes, &["opened an Accumulate with operation O"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let s = GScalar::new(world, 0, 0u64)?;
+        if world.rank() == 1 {
+            operation!(|current, operand| current + operand);
+            s.read_mostly_with(O)?.finish()
+        } else {
+            operation!(|current, operand| current.max(operand));
+            s.read_mostly_with(O)?.finish()
+        }
     });
+    all_are_told(&outcomes, &["opened a ReadMostly with operation O"]);
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut s = GScalar::new(world, 0, 0u64)?;
+        if world.rank() == 1 {
+            operation!(|current, operand| current + operand);
+            s.accumulate(O)?.finish()
+        } else {
+            operation!(|current, operand| current.max(operand));
+            s.accumulate(O)?.finish()
+        }
+    });
+    all_are_told(&outcomes, &["opened an Accumulate with operation O"]);
 }
 
 /// The calls of both ranks have the same text. Only their numbers differ.

@@ -1,7 +1,7 @@
 //! Operations of the user that panic at the home of a scalar or at a replica: the scalar is poisoned for all ranks, and
 //! no rank hangs.
 
-use crate::provoke::{Job, Outcomes, Quiet, on_every_route};
+use crate::provoke::{Quiet, Runs, every_route};
 use aurora_core::prelude::*;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -21,8 +21,8 @@ fn here() -> Option<usize> {
 }
 
 /// Runs `body` on every rank, and sets the rank of each program's thread.
-fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Outcomes {
-    job.run(|world| {
+fn run(body: impl Fn(&World) -> Result<()> + Sync) -> Runs {
+    every_route([2, 3]).run(|world| {
         RANK.set(Some(world.rank().index()));
         let outcome = body(world);
         RANK.set(None);
@@ -79,7 +79,7 @@ impl Op<u64> for UnluckyToHear {
     }
 }
 
-fn all_say_that(rank: usize, behaviour: &str, outcomes: &Outcomes) {
+fn all_say_that(rank: usize, behaviour: &str, outcomes: &Runs) {
     outcomes
         .all_say(&["the GScalar<u64> on rank 0", &format!("is poisoned: rank {rank} panicked inside the {behaviour}")]);
 }
@@ -94,114 +94,102 @@ enum Home {
 
 #[test]
 fn a_merge_at_home() {
-    on_every_route([2, 3], |job| {
-        for home in [Home::EndsItsOwn, Home::Computes, Home::Waits] {
-            let outcomes = run(job, |world| {
-                let mut s = GScalar::new(world, 0, 5u64)?;
-                if (world.rank() == 0) == (home == Home::EndsItsOwn) {
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                let mut scope = s.accumulate(Unlucky)?;
-                scope.update(if world.rank() == 0 { 12 } else { 13 });
-                drop(scope);
-                if world.rank() == 0 && home == Home::Computes {
-                    std::thread::sleep(Duration::from_millis(200));
-                }
-                world.barrier()?;
-                s.get().map(drop)
-            });
-            all_say_that(0, "Accumulate", &outcomes);
-        }
-    });
+    for home in [Home::EndsItsOwn, Home::Computes, Home::Waits] {
+        let outcomes = run(|world| {
+            let mut s = GScalar::new(world, 0, 5u64)?;
+            if (world.rank() == 0) == (home == Home::EndsItsOwn) {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            let mut scope = s.accumulate(Unlucky)?;
+            scope.update(if world.rank() == 0 { 12 } else { 13 });
+            drop(scope);
+            if world.rank() == 0 && home == Home::Computes {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            world.barrier()?;
+            s.get().map(drop)
+        });
+        all_say_that(0, "Accumulate", &outcomes);
+    }
 }
 
 #[test]
 fn a_checked_end_is_told_of_it() {
-    on_every_route([2, 3], |job| {
-        let outcomes = run(job, |world| {
-            let mut s = GScalar::new(world, 0, 5u64)?;
-            let mut scope = s.accumulate(Unlucky)?;
-            scope.update(13);
-            scope.finish()
-        });
-        all_say_that(0, "Accumulate", &outcomes);
-        outcomes.all_cite(&["s.accumulate(Unlucky)"]);
+    let outcomes = run(|world| {
+        let mut s = GScalar::new(world, 0, 5u64)?;
+        let mut scope = s.accumulate(Unlucky)?;
+        scope.update(13);
+        scope.finish()
     });
+    all_say_that(0, "Accumulate", &outcomes);
+    outcomes.all_cite(&["s.accumulate(Unlucky)"]);
 }
 
 #[test]
 fn an_offer_at_home() {
-    on_every_route([2, 3], |job| {
-        let outcomes = run(job, |world| {
-            let s = GScalar::new(world, 0, 5u64)?;
-            let scope = s.read_mostly_with(UnluckyAtHome)?;
-            if world.rank() == 1 {
-                scope.offer(13)?;
-            }
-            // Reads the replica without a message.
-            loop {
-                scope.get()?;
-                std::thread::yield_now();
-            }
-        });
-        all_say_that(0, "ReadMostly", &outcomes);
-        outcomes.all_cite(&["s.read_mostly_with(UnluckyAtHome)"]);
+    let outcomes = run(|world| {
+        let s = GScalar::new(world, 0, 5u64)?;
+        let scope = s.read_mostly_with(UnluckyAtHome)?;
+        if world.rank() == 1 {
+            scope.offer(13)?;
+        }
+        // Reads the replica without a message.
+        loop {
+            scope.get()?;
+            std::thread::yield_now();
+        }
     });
+    all_say_that(0, "ReadMostly", &outcomes);
+    outcomes.all_cite(&["s.read_mostly_with(UnluckyAtHome)"]);
 }
 
 #[test]
 fn a_request_that_waits_behind_such_an_offer() {
-    on_every_route([2, 3], |job| {
-        let outcomes = run(job, |world| {
-            let s = GScalar::new(world, 0, 5u64)?;
-            let scope = s.read_mostly_with(UnluckyAtHome)?;
-            if world.rank() == 1 {
-                scope.offer(13)?;
-                return scope.swap(1).map(drop);
-            }
-            scope.finish()?;
-            s.get().map(drop)
-        });
-        all_say_that(0, "ReadMostly", &outcomes);
+    let outcomes = run(|world| {
+        let s = GScalar::new(world, 0, 5u64)?;
+        let scope = s.read_mostly_with(UnluckyAtHome)?;
+        if world.rank() == 1 {
+            scope.offer(13)?;
+            return scope.swap(1).map(drop);
+        }
+        scope.finish()?;
+        s.get().map(drop)
     });
+    all_say_that(0, "ReadMostly", &outcomes);
 }
 
 #[test]
 fn what_spreads_to_a_replica() {
-    on_every_route([2, 3], |job| {
-        let outcomes = run(job, |world| {
-            let s = GScalar::new(world, 0, 5u64)?;
-            let scope = by_itself(|| s.read_mostly_with(UnluckyToHear))?;
-            loop {
-                // Of two offers in a row, the second waits until the first is answered.
-                if world.rank() == 1 {
-                    by_itself(|| scope.offer(1).and_then(|()| scope.offer(1)))?;
-                }
-                scope.get()?;
-                std::thread::yield_now();
+    let outcomes = run(|world| {
+        let s = GScalar::new(world, 0, 5u64)?;
+        let scope = by_itself(|| s.read_mostly_with(UnluckyToHear))?;
+        loop {
+            // Of two offers in a row, the second waits until the first is answered.
+            if world.rank() == 1 {
+                by_itself(|| scope.offer(1).and_then(|()| scope.offer(1)))?;
             }
-        });
-        all_say_that(1, "ReadMostly", &outcomes);
-        outcomes.all_cite(&["s.read_mostly_with(UnluckyToHear)"]);
+            scope.get()?;
+            std::thread::yield_now();
+        }
     });
+    all_say_that(1, "ReadMostly", &outcomes);
+    outcomes.all_cite(&["s.read_mostly_with(UnluckyToHear)"]);
 }
 
 #[test]
 fn amid_a_call_the_panic_goes_on_from_there() {
-    on_every_route([2, 3], |job| {
-        for culprit in [0, 1] {
-            let outcomes = run(job, |world| {
-                let s = GScalar::new(world, 0, 5u64)?;
-                let scope = s.read_mostly_with(Unlucky)?;
-                if world.rank() == culprit {
-                    assert!(panics(|| scope.offer(13)));
-                }
-                loop {
-                    scope.get()?;
-                    std::thread::yield_now();
-                }
-            });
-            all_say_that(culprit, "ReadMostly", &outcomes);
-        }
-    });
+    for culprit in [0, 1] {
+        let outcomes = run(|world| {
+            let s = GScalar::new(world, 0, 5u64)?;
+            let scope = s.read_mostly_with(Unlucky)?;
+            if world.rank() == culprit {
+                assert!(panics(|| scope.offer(13)));
+            }
+            loop {
+                scope.get()?;
+                std::thread::yield_now();
+            }
+        });
+        all_say_that(culprit, "ReadMostly", &outcomes);
+    }
 }

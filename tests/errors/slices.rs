@@ -1,6 +1,6 @@
 //! Misuse of behaviours on parts of a vector.
 
-use crate::provoke::{Quiet, caught, every_route, on_every_route, panic_of};
+use crate::provoke::{Quiet, caught, every_route, panic_of};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::mem::forget;
@@ -18,25 +18,20 @@ fn different_ranges() {
         ("ReleaseC with operation Sum", |part| part.release_c_with(Sum)?.finish()),
         ("ReadCache + ReleaseC", |part| part.read_cache_release_c()?.finish()),
     ];
-    on_every_route([2, 3], |job| {
-        for (behaviour, open) in opens {
-            let outcomes = job.run(|world| {
-                let mut v = GVector::<i32>::new(world, 10)?;
-                if world.rank() == ODD {
-                    open(v.slice_mut(2..7))?;
-                } else {
-                    open(v.slice_mut(2..8))?;
-                }
-                world.barrier()
-            });
-            outcomes
-                .all_say(&[
-                    "ranks disagree",
-                    &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>"),
-                ])
-                .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
-        }
-    });
+    for (behaviour, open) in opens {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                open(v.slice_mut(2..7))?;
+            } else {
+                open(v.slice_mut(2..8))?;
+            }
+            world.barrier()
+        });
+        outcomes
+            .all_say(&["ranks disagree", &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>")])
+            .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
+    }
 }
 
 #[test]

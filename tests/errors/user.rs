@@ -80,32 +80,28 @@ fn the_line_is_the_programs_or_none() {
 #[test]
 fn what_the_others_were_doing_does_not_matter() {
     // The failing rank drops its vector before the other ranks open their scope.
-    on_every_route([2, 3], |job| {
-        for _ in 0..10 {
-            let outcomes = job.run_freely(|world| {
-                let v = GVector::<i32>::new(world, 10)?;
-                if world.rank() == 1 {
-                    return Err(Error::user(spoilt()));
-                }
-                v.read_cache().map(drop)
-            });
-            outcomes.run_says(&["the milk is spoilt"]);
-        }
-    });
+    for _ in 0..10 {
+        let outcomes = every_route([2, 3]).run_freely(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == 1 {
+                return Err(Error::user(spoilt()));
+            }
+            v.read_cache().map(drop)
+        });
+        outcomes.run_says(&["the milk is spoilt"]);
+    }
 }
 
 #[test]
 fn question_marks_note_their_line() {
-    on_every_route([2], |job| {
-        let outcomes = job.run_freely(|world| {
-            if world.rank() == 1 {
-                std::fs::read("/no/such/file")?;
-            }
-            world.barrier()
-        });
-        outcomes.run_says(&["No such file"]).run_cites(&["std::fs::read"]);
-        outcomes.says(0, &["rank 1 failed: No such file"]);
+    let outcomes = every_route([2]).run_freely(|world| {
+        if world.rank() == 1 {
+            std::fs::read("/no/such/file")?;
+        }
+        world.barrier()
     });
+    outcomes.run_says(&["No such file"]).run_cites(&["std::fs::read"]);
+    outcomes.says(0, &["rank 1 failed: No such file"]);
 }
 
 #[test]
@@ -179,22 +175,20 @@ fn an_operation_that_panics_at_the_owner() {
 
 #[test]
 fn an_operation_that_panics_at_the_owner_who_has_opened_nothing() {
-    on_every_route([2, 3], |job| {
-        let outcomes = job.run_freely(|world| {
-            let mut v = GVector::<i32>::new(world, 10)?;
-            v.release_c_with(Stumbles)?.finish()?;
-            world.barrier()?;
-            let alone = match world.rank().index() {
-                1 => v.release_alone_with(Stumbles).and_then(|mut scope| {
-                    scope.update(0, 13)?;
-                    scope.finish()
-                }),
-                _ => Ok(()),
-            };
-            world.barrier().and(alone)
-        });
-        let words = "is poisoned: rank 0 panicked in an operation of another rank's ReleaseC alone";
-        outcomes.says(1, &[words]);
-        outcomes.run_says(&[words]);
+    let outcomes = every_route([2, 3]).run_freely(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        v.release_c_with(Stumbles)?.finish()?;
+        world.barrier()?;
+        let alone = match world.rank().index() {
+            1 => v.release_alone_with(Stumbles).and_then(|mut scope| {
+                scope.update(0, 13)?;
+                scope.finish()
+            }),
+            _ => Ok(()),
+        };
+        world.barrier().and(alone)
     });
+    let words = "is poisoned: rank 0 panicked in an operation of another rank's ReleaseC alone";
+    outcomes.says(1, &[words]);
+    outcomes.run_says(&[words]);
 }

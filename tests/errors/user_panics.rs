@@ -1,7 +1,7 @@
 //! Types and closures of the user that panic on the rank that makes a request: the object is poisoned on all ranks, and
 //! no call is matched with another call.
 
-use crate::provoke::{Quiet, caught, every_route, on_every_route};
+use crate::provoke::{Quiet, caught, every_route};
 use aurora_core::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::cell::Cell;
@@ -48,36 +48,34 @@ fn an_answer_that_panics_poisons_the_map() {
         ("remove", |map, key| map.remove(&key).map(drop)),
         ("gather_to", |map, _| map.gather_to(0).map(drop)),
     ];
-    on_every_route([1, 2, 3], |job| {
-        for (name, next_use) in uses {
-            let outcomes = job.run(|world| {
-                let mut map = Map::new(world)?;
-                let last = world.size() - 1;
-                let mut keys = (0..).map(Touchy);
-                let key = keys.find(|key| map.owner(key).index() == last).expect("every rank owns keys");
-                if world.is_root() {
-                    map.insert(key.clone(), Touchy(1))?;
+    for (name, next_use) in uses {
+        let outcomes = every_route([1, 2, 3]).run(|world| {
+            let mut map = Map::new(world)?;
+            let last = world.size() - 1;
+            let mut keys = (0..).map(Touchy);
+            let key = keys.find(|key| map.owner(key).index() == last).expect("every rank owns keys");
+            if world.is_root() {
+                map.insert(key.clone(), Touchy(1))?;
+            }
+            world.barrier()?;
+            match (name, world.is_root()) {
+                (_, true) => assert!(armed(|| next_use(&mut map, key)), "{name}"),
+                // The call ends on the other ranks too.
+                ("gather_to", false) => {
+                    let ended = map.gather_to(0);
+                    assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
                 }
-                world.barrier()?;
-                match (name, world.is_root()) {
-                    (_, true) => assert!(armed(|| next_use(&mut map, key)), "{name}"),
-                    // The call ends on the other ranks too.
-                    ("gather_to", false) => {
-                        let ended = map.gather_to(0);
-                        assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
-                    }
-                    _ => {}
-                }
-                world.barrier()?;
-                for again in 0..2 {
-                    let collected = map.gather_to(0);
-                    assert!(matches!(collected, Err(Error::Poisoned { .. })), "{name}, {again}: {collected:?}");
-                }
-                map.get(&Touchy(3)).map(drop)
-            });
-            outcomes.all_say(&["the GMap<Touchy, Touchy>", "is poisoned: rank 0 panicked"]);
-        }
-    });
+                _ => {}
+            }
+            world.barrier()?;
+            for again in 0..2 {
+                let collected = map.gather_to(0);
+                assert!(matches!(collected, Err(Error::Poisoned { .. })), "{name}, {again}: {collected:?}");
+            }
+            map.get(&Touchy(3)).map(drop)
+        });
+        outcomes.all_say(&["the GMap<Touchy, Touchy>", "is poisoned: rank 0 panicked"]);
+    }
 }
 
 /// The home has already changed the value, and no rank has the old value.
@@ -90,19 +88,17 @@ fn an_answer_that_panics_poisons_the_scalar() {
         ("compare_exchange", |s| s.compare_exchange(&Touchy(1), &Touchy(2)).map(drop)),
         ("fetch_update", |s| s.fetch_update(|old| old).map(drop)),
     ];
-    on_every_route([1, 2, 3], |job| {
-        for (name, next_use) in uses {
-            let outcomes = job.run(|world| {
-                let scalar = GScalar::new(world, world.size() - 1, Touchy(1))?;
-                if world.is_root() {
-                    assert!(armed(|| next_use(&scalar)), "{name}");
-                }
-                world.barrier()?;
-                scalar.get().map(drop)
-            });
-            outcomes.all_say(&["the GScalar<Touchy>", "is poisoned: rank 0 panicked"]);
-        }
-    });
+    for (name, next_use) in uses {
+        let outcomes = every_route([1, 2, 3]).run(|world| {
+            let scalar = GScalar::new(world, world.size() - 1, Touchy(1))?;
+            if world.is_root() {
+                assert!(armed(|| next_use(&scalar)), "{name}");
+            }
+            world.barrier()?;
+            scalar.get().map(drop)
+        });
+        outcomes.all_say(&["the GScalar<Touchy>", "is poisoned: rank 0 panicked"]);
+    }
 }
 
 /// A closure panics on one rank, which tries again: its second call must not match the second step of the other ranks'
@@ -111,25 +107,23 @@ fn an_answer_that_panics_poisons_the_scalar() {
 fn a_construction_that_panics_and_is_tried_again() {
     /// The large vector is checked in two steps.
     const LENGTHS: [usize; 2] = [100, 3 << 20];
-    on_every_route([2, 3], |job| {
-        for len in LENGTHS {
-            let outcomes = job.run(|world| {
-                let make = |fails: bool| {
-                    GVector::<u64>::from_fn(world, len, |index| match fails {
-                        true => panic_any(Quiet),
-                        false => index as u64,
-                    })
-                };
-                if world.rank() == CULPRIT {
-                    caught(|| make(true));
-                }
-                let vector = make(false)?;
-                world.barrier()?;
-                vector.gather_to(0).map(drop)
-            });
-            outcomes.all_say(&["ranks disagree", "construction of a GVector<u64>"]);
-        }
-    });
+    for len in LENGTHS {
+        let outcomes = every_route([2, 3]).run(|world| {
+            let make = |fails: bool| {
+                GVector::<u64>::from_fn(world, len, |index| match fails {
+                    true => panic_any(Quiet),
+                    false => index as u64,
+                })
+            };
+            if world.rank() == CULPRIT {
+                caught(|| make(true));
+            }
+            let vector = make(false)?;
+            world.barrier()?;
+            vector.gather_to(0).map(drop)
+        });
+        outcomes.all_say(&["ranks disagree", "construction of a GVector<u64>"]);
+    }
 }
 
 /// The replica is locked while it is read, and the rank's daemon needs the replica's lock and the kernel.

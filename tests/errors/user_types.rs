@@ -188,31 +188,29 @@ struct Halved(u64, #[serde(skip)] u64);
 
 #[test]
 fn a_key_that_arrives_as_another() {
-    on_every_route([2, 3], |job| {
-        // The culprit owns both the key and the key that arrives.
-        let outcomes = job.run(|world| {
-            let mut map = GMap::<Halved, u64>::new(world)?;
-            let theirs = |map: &GMap<Halved, u64>| {
-                let keys = (0..).map(|n| [Halved(n, 1), Halved(n, 0)]);
-                let mut both = keys.filter(|keys| keys.iter().all(|key| map.owner(key).index() == CULPRIT));
-                both.next().map(|[key, _]| key).expect("every rank owns keys")
-            };
-            if world.is_root() {
-                let key = theirs(&map);
-                let refused = map.insert(key.clone(), 1);
-                assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
-            }
+    // The culprit owns both the key and the key that arrives.
+    let outcomes = every_route([2, 3]).run(|world| {
+        let mut map = GMap::<Halved, u64>::new(world)?;
+        let theirs = |map: &GMap<Halved, u64>| {
+            let keys = (0..).map(|n| [Halved(n, 1), Halved(n, 0)]);
+            let mut both = keys.filter(|keys| keys.iter().all(|key| map.owner(key).index() == CULPRIT));
+            both.next().map(|[key, _]| key).expect("every rank owns keys")
+        };
+        if world.is_root() {
             let key = theirs(&map);
-            let mut scope = map.release_c()?;
-            // All ranks have opened the scope before one of them can cause the error.
-            world.barrier()?;
-            let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
-            world.barrier()?;
-            ended?;
-            map.get(&Halved(0, 0)).map(drop)
-        });
-        outcomes.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
+            let refused = map.insert(key.clone(), 1);
+            assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
+        }
+        let key = theirs(&map);
+        let mut scope = map.release_c()?;
+        // All ranks have opened the scope before one of them can cause the error.
+        world.barrier()?;
+        let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
+        world.barrier()?;
+        ended?;
+        map.get(&Halved(0, 0)).map(drop)
     });
+    outcomes.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
 }
 
 /// A key with a skipped field that `Eq` compares and `Hash` does not: another key with the same hash arrives.
@@ -440,19 +438,17 @@ fn a_value_of_which_a_part_is_not_read() {
         ("broadcast", |world| world.broadcast(Rank::new(world.size() - 1), Longer(1)).map(drop)),
         ("all_gather", |world| world.all_gather(Longer(1)).map(drop)),
     ];
-    on_every_route([1, 2, 3], |job| {
-        for (name, next_use) in uses {
-            let outcomes = job.run_freely(|world| {
-                let outcome = next_use(world);
-                let is_giver = world.rank().index() + 1 == world.size();
-                match outcome {
-                    Err(Error::Value { .. }) => {}
-                    Ok(()) if name == "broadcast" && is_giver || name == "all_gather" && world.size() == 1 => {}
-                    other => panic!("{name}: {other:?}"),
-                }
-                world.barrier()
-            });
-            outcomes.run.unwrap();
-        }
-    });
+    for (name, next_use) in uses {
+        let outcomes = every_route([1, 2, 3]).run_freely(|world| {
+            let outcome = next_use(world);
+            let is_giver = world.rank().index() + 1 == world.size();
+            match outcome {
+                Err(Error::Value { .. }) => {}
+                Ok(()) if name == "broadcast" && is_giver || name == "all_gather" && world.size() == 1 => {}
+                other => panic!("{name}: {other:?}"),
+            }
+            world.barrier()
+        });
+        outcomes.succeed("the ranks go on");
+    }
 }
