@@ -13,7 +13,8 @@ pub const DAMAGE: &str = "element 17 is ";
 const ROUNDS: usize = 3;
 
 pub fn bodies() -> Vec<Body> {
-    let checks: [(&str, fn(&World, Data) -> Result<()>); 6] = [
+    type Check = fn(&World, Data) -> Result<()>;
+    let checks: [(&str, Check); 6] = [
         ("loads", loads),
         ("streams", streams),
         ("exchanges", exchanges),
