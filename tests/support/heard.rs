@@ -2,8 +2,10 @@
 
 use crate::machine::Ticks;
 use crate::process;
-use serde::de::DeserializeOwned;
+use aurora_apps::report::Report;
+use aurora_apps::report::recorded::recorded;
 use serde_json::{Map, Value};
+use std::fmt::Display;
 use std::process::Command;
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ const PARTING: Duration = Duration::from_secs(3);
 pub struct Heard {
     /// The object that it has printed.
     pub object: Map<String, Value>,
+    /// The figures of each implementation, and of each kind, in it.
+    pub results: Vec<Report>,
     /// The used share of all cores' time during the job.
     pub busy: Option<f64>,
     /// Remarks about unusual events.
@@ -42,25 +46,26 @@ pub fn hear(mut command: Command, damage: bool) -> Result<Heard, String> {
     let line = ended.lines.iter().rfind(|line| line.starts_with('{'));
     let line = line.ok_or_else(|| failed("the job said no figures"))?;
     let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| failed(&of_another_form(error)))?;
+    let results = results(&object).map_err(|why| failed(&why))?;
     // A job that finds wrong bytes fails, and its figures contain that.
-    let results = object.get("results").and_then(Value::as_array).into_iter().flatten();
-    let verified = results.into_iter().all(|result| result["verified"] == true);
+    let verified = results.iter().all(|result| result.verified);
     if !(ended.success || ended.overdue || !verified) {
         return Err(failed("the job failed"));
     }
     let remarks = if ended.overdue { vec!["mpirun did not end by itself".into()] } else { Vec::new() };
-    Ok(Heard { object, busy, remarks })
+    Ok(Heard { object, results, busy, remarks })
 }
 
 /// The figures of each implementation, and of each kind, in a job's output.
 ///
 /// # Errors
 /// If the figures have another form.
-pub fn results<R: DeserializeOwned>(object: &Map<String, Value>) -> Result<Vec<R>, String> {
-    serde_json::from_value(object.get("results").cloned().unwrap_or_default()).map_err(of_another_form)
+pub fn results(object: &Map<String, Value>) -> Result<Vec<Report>, String> {
+    let run = recorded("", 1, object.clone().into()).map_err(of_another_form)?;
+    run.map(|run| run.results().to_vec()).ok_or_else(|| of_another_form("neither a program nor an operation"))
 }
 
-fn of_another_form(error: serde_json::Error) -> String {
+fn of_another_form(error: impl Display) -> String {
     format!("the job said figures of another form: {error}")
 }
 
@@ -79,4 +84,32 @@ pub fn attempts<T>(
     let mut done = attempt().map_err(|again| format!("{first}; again: {again}"))?;
     remarks(&mut done).push(format!("a first attempt failed: {first}"));
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aurora_apps::report::figures::Figures;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn a_job_whose_figures_cannot_be_read_has_none() {
+        let figures = Figures { implementation: "aurora".into(), ranks: 2, reps: 10, ..Figures::default() };
+        let read = |name: &str, value: Value| {
+            let mut figures = json!(figures);
+            figures[name] = value;
+            results(&from_value(json!({ "results": [figures] })).expect("an object"))
+        };
+        assert_eq!(read("reps", json!(10)), Ok(vec![figures.clone().into()]));
+        for (name, value, expected) in [
+            ("seconds", json!(null), "null"),
+            ("seconds", json!({ "min": 1.0, "median": 1.0, "max": 0.0 }), "not in order"),
+            ("reps", json!(0), "repeated 0 times"),
+        ] {
+            let error = read(name, value).expect_err(expected);
+            assert!(error.starts_with("the job said figures of another form: "), "{error}");
+            assert!(error.contains(expected), "{error}");
+        }
+        assert!(results(&Map::new()).is_err_and(|error| error.ends_with("neither a program nor an operation")));
+    }
 }

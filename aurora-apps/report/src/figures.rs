@@ -76,9 +76,33 @@ impl Measured for Figures {
     }
 }
 
-/// Converts the common part: the size of an operation is its bytes, and its variant contains its options.
-impl From<&Figures> for Report {
-    fn from(of: &Figures) -> Self {
+impl Figures {
+    /// Returns a figure other than the time by its name in the JSON object, or `None` if it was not measured.
+    pub fn figure(&self, name: &str) -> Option<Spread> {
+        match name {
+            "ready_seconds" => self.ready_seconds,
+            "with_read_seconds" => self.with_read_seconds,
+            "per_second" => self.per_second,
+            "gigabytes_per_second" => self.gigabytes_per_second,
+            "pss_bytes" => self.pss_bytes,
+            "cpu_seconds" => Some(self.cpu_seconds),
+            "messages_sent" => self.messages_sent,
+            "bytes_sent" => self.bytes_sent,
+            "packets_sent" => self.packets_sent,
+            "packets_resent" => self.packets_resent,
+            _ => None,
+        }
+    }
+
+    /// Returns the kind of memory or of access, if there are several.
+    pub fn kind(&self) -> Option<&str> {
+        self.memory.as_deref().or(self.access.as_deref())
+    }
+}
+
+/// The size of an operation is its bytes, and its variant contains its options.
+impl From<Figures> for Report {
+    fn from(of: Figures) -> Self {
         let parts = [Some(&of.variant), of.memory.as_ref(), of.access.as_ref()];
         let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).cloned().collect();
         Report {
@@ -89,8 +113,8 @@ impl From<&Figures> for Report {
             size: of.bytes,
             reps: of.reps,
             seconds: of.seconds,
-            packets_resent: of.packets_resent,
             verified: of.verified,
+            operation: Some(of),
             ..Report::default()
         }
     }

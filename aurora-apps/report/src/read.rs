@@ -201,8 +201,8 @@ mod tests {
         let of = |policy: &str, merges: u32| {
             let entries = format!("\"policy\":\"{policy}\",\"merges\":{merges},\"size\"");
             let run = parsed(&RUN.replace("\"size\"", &entries)).unwrap().remove(0);
-            let What::Program(results) = &run.what else { panic!("a program") };
-            let (key, series) = (Key::of(&run.circumstances, &results[0]), Series::of(&run.circumstances, &results[0]));
+            let (circumstances, result) = (&run.circumstances, &run.results()[0]);
+            let (key, series) = (Key::of(circumstances, result), Series::of(circumstances, result));
             (key, series.to_string())
         };
         let (one, other) = (of("S", 0), of("tail", 3));
@@ -218,8 +218,8 @@ mod tests {
             new[key] = old[key].clone();
         }
         let (old, new_runs) = (parsed(RUN).unwrap(), parsed(&new.to_string()).unwrap());
-        let [What::Program(old), What::Program(read)] = [&old[0].what, &new_runs[0].what] else { panic!("programs") };
-        assert_eq!((old, new_runs[0].circumstances.commit.as_str()), (read, "f00"));
+        assert_eq!((old[0].results(), &*new_runs[0].circumstances.commit), (new_runs[0].results(), "f00"));
+        assert_eq!(old[0].results().len(), 1);
         new["schema"] = 2.into();
         new["labels"] = "another form".into();
         let error = parsed(&new.to_string()).unwrap_err().to_string();
@@ -234,8 +234,7 @@ mod tests {
         }
         assert!(run["results"][0].as_object_mut().unwrap().remove("hidden_seconds").is_some());
         let runs = parsed(&run.to_string()).unwrap();
-        let What::Program(results) = &runs[0].what else { panic!("a program") };
-        assert_eq!((&*runs[0].circumstances.command, results[0].hidden_seconds.max), ("", 0.0));
+        assert_eq!((&*runs[0].circumstances.command, runs[0].results()[0].hidden_seconds.max), ("", 0.0));
     }
 
     #[test]

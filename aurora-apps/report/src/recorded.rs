@@ -3,8 +3,8 @@
 use super::circumstances::{Circumstances, SCHEMA};
 use super::farm::Farm;
 use super::figures::Figures;
+use super::report::Report;
 use super::simulation::Simulation;
-pub use super::{Phase as RecordedPhase, Report as Program};
 use serde::Deserialize;
 use serde_json::{Value, from_value};
 
@@ -27,9 +27,9 @@ pub struct Recorded {
 #[derive(Clone, Debug)]
 pub enum What {
     /// Figures of an application.
-    Program(Vec<Program>),
+    Program(Vec<Report>),
     /// Figures of one operation.
-    Bench(Vec<Program>),
+    Bench(Vec<Report>),
     /// Figures of a super-program in virtual time.
     Simulation(Box<Simulation>),
     /// Figures of a super-program on ranks, with its simulations.
@@ -37,6 +37,14 @@ pub enum What {
 }
 
 impl Recorded {
+    /// Returns the figures of each implementation; none of a super-program.
+    pub fn results(&self) -> &[Report] {
+        match &self.what {
+            What::Program(results) | What::Bench(results) => results,
+            What::Simulation(_) | What::Farm(_) => &[],
+        }
+    }
+
     /// Returns whether the run is of a super-program in virtual time.
     pub fn is_simulation(&self) -> bool {
         matches!(self.what, What::Simulation(_))
@@ -78,7 +86,7 @@ pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorde
     } else if has("app") {
         from_value(results).map(What::Program)
     } else if has("bench") {
-        from_value(results).map(|of: Vec<Figures>| What::Bench(of.iter().map(Program::from).collect()))
+        from_value(results).map(|of: Vec<Figures>| What::Bench(of.into_iter().map(Report::from).collect()))
     } else if has("policy") {
         Simulation::deserialize(&object).map(|simulation| What::Simulation(Box::new(simulation)))
     } else {

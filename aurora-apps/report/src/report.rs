@@ -1,6 +1,7 @@
 //! The figures of a run of an application, in the form that a program writes and the report reads.
 
 use super::checked::{in_order, ranks, reps, seconds};
+use super::figures::Figures;
 use super::{AURORA, Spread};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -132,9 +133,9 @@ pub struct Report {
     pub messages: Option<u64>,
     /// Bytes sent in a repetition.
     pub bytes: Option<u64>,
-    /// Packets of an operation that were sent again.
+    /// All figures of an operation, if this is no program.
     #[serde(skip)]
-    pub packets_resent: Option<Spread>,
+    pub operation: Option<Figures>,
     /// The phases of a repetition.
     pub phases: Vec<Phase>,
     /// The busy share of the cores of rank 0's machine in the phases of sharing, if computing was kept apart.
@@ -169,6 +170,15 @@ impl Report {
     /// Returns whether this library shares the data, in one of its forms.
     pub fn is_aurora(&self) -> bool {
         Measured::is_aurora(self)
+    }
+
+    /// Returns a figure by its name in the JSON object, or `None` if this run does not have it.
+    pub fn figure(&self, name: &str) -> Option<Spread> {
+        match (name, &self.operation) {
+            ("seconds", _) => Some(self.seconds),
+            ("sharing_seconds", None) => Some(self.sharing_seconds),
+            (_, operation) => operation.as_ref()?.figure(name),
+        }
     }
 
     /// Returns the time of some phases together. Its minimum and its maximum may combine different repetitions.

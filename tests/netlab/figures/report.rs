@@ -1,6 +1,5 @@
 //! The table, as Markdown.
 
-use aurora_apps::report::Spread;
 use aurora_suite::figures::Table;
 use aurora_suite::figures::job::Stage;
 use aurora_suite::figures::judge::{Measured, Share, full};
@@ -8,7 +7,6 @@ use aurora_suite::figures::row::Job;
 use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Shape;
-use serde::Deserialize;
 use std::fmt::Write;
 
 /// The head of the first table.
@@ -56,9 +54,9 @@ fn details(Measured { row, outcomes, shares }: &Measured) -> String {
          |---|---|---|---|---|---|---|---|---|\n",
         figure.unit
     );
-    for Share { job, who, value, said, .. } in shares {
+    for Share { job, who, value, result, .. } in shares {
         let setup = outcomes[*job].run.setup();
-        let named = |name: &str| Spread::deserialize(&said[name]).ok().map(|spread| spread.median);
+        let named = |name: &str| result.figure(name).map(|spread| spread.median);
         let [cpu, seconds] = ["cpu_seconds", "seconds"].map(|name| named(name).unwrap_or_default());
         let [min, median, max] = [value.min, value.median, value.max].map(|value| figure.show(value));
         let [sent, resent] = ["packets_sent", "packets_resent"]

@@ -15,13 +15,11 @@ use crate::figures::judge::{self, Lack};
 use crate::figures::row::Row;
 use crate::figures::{say, took};
 use crate::results;
-use aurora_apps::report::Spread;
+use aurora_apps::report::Report;
 use build::Builds;
 use count::{Count, Counted};
 use judgement::{Judgement, Turn};
 use report::{HEAD, HEADING};
-use serde::Deserialize;
-use serde_json::Value;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -129,31 +127,26 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
         });
         let outcome = self.done[at].outcome.as_ref().map_err(|why| Lack { words: why.clone(), is_unknown: false })?;
         let share = judge::share(row, row.picks()[0], outcome)?;
-        Ok((share.value.median, counts(&share.said)))
+        Ok((share.value.median, counts(&share.result)))
     }
 }
 
 /// A job's counters: one number each for a program, the medians of all repetitions for an operation.
-fn counts(said: &Value) -> Vec<Count> {
-    // In a bench, `bytes` is the number of bytes that it was asked to move.
-    let names: &[&'static str] = match said["bench"].is_null() {
-        true => &["messages", "bytes"],
-        false => &["messages_sent", "bytes_sent", "packets_sent", "packets_resent"],
-    };
-    let number = |name: &&'static str| {
-        let median = || Spread::deserialize(&said[*name]).ok().map(|spread| spread.median);
-        Some((*name, said[*name].as_f64().or_else(median)?))
-    };
-    names.iter().filter_map(number).collect()
+fn counts(of: &Report) -> Vec<Count> {
+    let whole = [("messages", of.messages), ("bytes", of.bytes)];
+    let whole = whole.into_iter().filter_map(|(name, number)| Some((name, number? as f64)));
+    let medians = ["messages_sent", "bytes_sent", "packets_sent", "packets_resent"];
+    whole.chain(medians.into_iter().filter_map(|name| Some((name, of.figure(name)?.median)))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::report::{line, summary};
     use super::*;
-    use crate::figures::judge::tests::{outcome, row, said};
+    use crate::figures::judge::tests::{figures, outcome, row};
     use crate::figures::row::{Figure, Job};
-    use serde_json::json;
+    use aurora_apps::report::Spread;
+    use aurora_apps::report::figures::Figures;
 
     /// The runs and the findings for these rows; the new build takes `times` as long as the old build.
     fn compared(rows: &[Row], times: f64) -> (Vec<String>, Vec<(&'static str, Finding)>) {
@@ -162,10 +155,10 @@ mod tests {
         let run = |run: &Run, build: &Path| {
             calls.push(format!("{} {}", build.display(), run.words));
             let times = if build.ends_with("new") { times } else { 1.0 };
-            let mut said = said("aurora", 1e-5 * times);
-            said["messages_sent"] = json!({ "min": 1.0, "median": (10.0 * times).floor(), "max": 12.0 });
-            (said["ranks"], said["reps"]) = (json!(run.ranks), json!(run.reps));
-            if times.is_nan() { Err("killed".into()) } else { Ok(outcome(run, vec![said])) }
+            let messages_sent = Some(Spread { min: 1.0, median: (10.0 * times).floor(), max: 12.0 });
+            let (ranks, reps) = (run.ranks, run.reps);
+            let figures = Figures { messages_sent, ranks, reps, ..figures("aurora", 1e-5 * times) };
+            if times.is_nan() { Err("killed".into()) } else { Ok(outcome(run, vec![figures.into()])) }
         };
         let mut runs = Runs { run, done: Vec::new() };
         let found = rows.iter().map(|row| (row.name, runs.finding(row, 10, &builds, 2))).collect();
@@ -221,8 +214,9 @@ mod tests {
 
     #[test]
     fn a_program_counts_messages_and_bytes() {
-        let counted = counts(&json!({ "app": "mm2", "messages": 12, "bytes": 34 }));
-        assert_eq!(counted, [("messages", 12.0), ("bytes", 34.0)]);
-        assert_eq!(counts(&json!({ "bench": "get", "bytes": 8, "packets_sent": null })), []);
+        let program = Report { messages: Some(12), bytes: Some(34), ..Report::default() };
+        assert_eq!(counts(&program), [("messages", 12.0), ("bytes", 34.0)]);
+        // The bytes of an operation are those that it was asked to move.
+        assert_eq!(counts(&Figures { bytes: 8, ..Figures::default() }.into()), []);
     }
 }

@@ -4,6 +4,7 @@ use crate::heard::{self, LIMIT};
 use crate::mpi::Flavour;
 use crate::netlab::{Lab, Shape};
 use crate::{machine, process};
+use aurora_apps::report::Report;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -127,7 +128,7 @@ impl Run {
                 .map(|ending| counters.iter().filter(|(name, _)| name.ends_with(ending)).map(|(_, count)| count).sum())
         });
         let seen = Seen { busy: heard.busy, network, remarks: heard.remarks };
-        Ok(Outcome { run: self.clone(), object: heard.object, seen })
+        Ok(Outcome { run: self.clone(), object: heard.object, results: heard.results, seen })
     }
 
     /// Like [`Self::attempt`], but a job on an emulated cluster that fails is run once more, with a remark.
@@ -147,6 +148,8 @@ pub struct Outcome {
     pub run: Run,
     /// The object that it has printed.
     pub object: Map<String, Value>,
+    /// The figures in it.
+    pub results: Vec<Report>,
     /// The measurements from outside.
     pub seen: Seen,
 }

@@ -2,9 +2,8 @@
 
 use super::job::{DEFAULTS, Outcome, Run, Stage};
 use super::row::{Pick, Reach, Row};
-use aurora_apps::report::Spread;
-use serde::Deserialize;
-use serde_json::Value;
+use aurora_apps::report::figures::Figures;
+use aurora_apps::report::{Report, Spread};
 
 /// The minimum time, as part of the time of the wire. Only the bytes in the buckets of the shaping can go faster.
 const FASTEST: f64 = 0.95;
@@ -34,8 +33,8 @@ pub struct Share {
     pub is_ours: bool,
     /// The row's figure in its unit.
     pub value: Spread,
-    /// The whole JSON object of its result.
-    pub said: Value,
+    /// All its figures.
+    pub result: Report,
 }
 
 /// The reason why a job has no figure of a row.
@@ -45,6 +44,22 @@ pub struct Lack {
     pub words: String,
     /// True if this build does not measure the figure; false if the measurement failed.
     pub is_unknown: bool,
+}
+
+/// Describes the errors that the figures of any job can have. The job has `reps` repetitions on `ranks` ranks, and data
+/// of this size if it is known.
+pub fn flaws(of: &Report, reps: usize, ranks: usize, size: Option<usize>) -> Vec<String> {
+    let found = (of.reps, of.ranks, of.size);
+    let is_other = found != (reps, ranks, size.unwrap_or(of.size));
+    let other = || format!("was repeated {} times on {} ranks with size {}", found.0, found.1, found.2);
+    let wrong = (!of.verified).then(|| "has a wrong result".into());
+    wrong.into_iter().chain(is_other.then(other)).collect()
+}
+
+/// Describes the error of a figure without a minimum, a median and a maximum from 0 on.
+pub fn disorder(name: &str, of: Spread) -> Option<String> {
+    let is_ordered = of.min >= 0.0 && of.is_in_order();
+    (!is_ordered).then(|| format!("has no min, median and max of {name}: {of}"))
 }
 
 /// Describes the error of a figure that is faster than the wire allows.
@@ -89,44 +104,29 @@ pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured
 /// A job's figures of an implementation or a kind, if they are free of errors.
 pub fn share(row: &Row, (implementation, kind): Pick, outcome: &Outcome) -> Result<Share, Lack> {
     let who = kind.unwrap_or(implementation);
-    let is_it = |result: &&Value| {
-        let found = result["memory"].as_str().or(result["access"].as_str());
-        result["impl"] == implementation && found == kind
+    let is_it = |result: &&Report| {
+        result.implementation == implementation && result.operation.as_ref().and_then(Figures::kind) == kind
     };
-    let said = outcome.object.get("results").and_then(|results| results.as_array()?.iter().find(is_it));
     let lack = |is_unknown, words| Lack { words, is_unknown };
-    let said = said.ok_or_else(|| lack(true, format!("no figures of {who}")))?;
-    let named = |name: &str| match Spread::deserialize(&said[name]) {
-        Ok(spread) if 0.0 <= spread.min && spread.is_in_order() => Ok(spread),
-        Ok(spread) => Err(lack(false, format!("{who} has no min, median and max of {name}: {spread}"))),
-        Err(_) if said[name].is_null() => Err(lack(true, format!("{who} says no {name}"))),
-        Err(error) => Err(lack(false, format!("{who} says no {name}: {error}"))),
+    let result = outcome.results.iter().find(is_it).ok_or_else(|| lack(true, format!("no figures of {who}")))?;
+    let named = |name: &str| {
+        let spread = result.figure(name).ok_or_else(|| lack(true, format!("{who} says no {name}")))?;
+        disorder(name, spread).map_or(Ok(spread), |flaw| Err(lack(false, format!("{who} {flaw}"))))
     };
     let seconds = named("seconds")?;
     let value = row.value(named(row.figure.name)?, seconds);
-    let flaws = flaws(row, outcome, said, seconds);
+    // Ranks that share memory send no packets.
+    let sends = result.is_aurora() && row.job.stage != Stage::Node;
+    let is_silent = sends && !result.figure("packets_resent").is_some_and(Spread::is_in_order);
+    let bound = row.bound().filter(|_| row.starts_together());
+    let mut flaws = flaws(result, outcome.run.reps, row.job.ranks, None);
+    flaws.extend(is_silent.then(|| "does not say what it sent again".into()));
+    flaws.extend((seconds.max == 0.0).then(|| "takes no time".into()));
+    flaws.extend(bound.and_then(|bound| too_fast("seconds", seconds.min, bound)));
     match flaws.is_empty() {
-        true => Ok(Share { job: 0, who, is_ours: true, value, said: said.clone() }),
+        true => Ok(Share { job: 0, who, is_ours: true, value, result: result.clone() }),
         false => Err(lack(false, format!("{who} {}", flaws.join(", ")))),
     }
-}
-
-fn flaws(row: &Row, outcome: &Outcome, said: &Value, seconds: Spread) -> Vec<String> {
-    let (verified, reps, ranks) = (&said["verified"], &said["reps"], &said["ranks"]);
-    let flaw = |is_there: bool, words: &str| is_there.then(|| words.to_string());
-    // Ranks that share memory send no packets.
-    let sends = said["impl"] == "aurora" && row.job.stage != Stage::Node;
-    let is_silent = sends && !Spread::deserialize(&said["packets_resent"]).is_ok_and(Spread::is_in_order);
-    let is_other = *reps != outcome.run.reps || *ranks != row.job.ranks;
-    let bound = row.bound().filter(|_| row.starts_together());
-    let flaws = [
-        flaw(verified != true, "has brought wrong bytes"),
-        flaw(is_other, &format!("was repeated {reps} times on {ranks} ranks")),
-        flaw(is_silent, "does not say what it sent again"),
-        flaw(seconds.max == 0.0, "takes no time"),
-        bound.and_then(|bound| too_fast("seconds", seconds.min, bound)),
-    ];
-    flaws.into_iter().flatten().collect()
 }
 
 impl Measured {
@@ -161,11 +161,11 @@ impl Measured {
             Reach::Any => return Vec::new(),
         };
         let mut short = Vec::new();
-        for Share { value: Spread { min, median, max }, said, .. } in self.ours() {
+        for Share { value: Spread { min, median, max }, result, .. } in self.ours() {
             let keeps = limit.is_some_and(|limit| self.row.figure.keeps(*median, limit));
             let mut held = vec![("median", *median, keeps)];
             if let Reach::Steady(_, apart) = self.row.reach {
-                let resent = said["packets_resent"]["max"].as_f64().unwrap_or(f64::NAN);
+                let resent = result.figure("packets_resent").map_or(f64::NAN, |resent| resent.max);
                 held.extend([("max/min", max / min, max / min <= apart), ("resent", resent, resent <= 0.0)]);
             }
             let missed = held.into_iter().filter(|(.., keeps)| !keeps);
@@ -188,7 +188,7 @@ pub(crate) mod tests {
     use crate::mpi::Flavour;
     use crate::netlab::Shape;
     use aurora_apps::bench::Operation;
-    use serde_json::json;
+    use serde_json::Map;
 
     const REPS: usize = 10;
     const SHAPE: Shape = Shape { rate: "155mbit", queue_kb: 128, mtu: 9000, lost_of_thousand: 0 };
@@ -208,32 +208,27 @@ pub(crate) mod tests {
         row::row("load-4", "in words", job, Figure::time("x bound", Scale::OfBound), Reach::Steady(1.05, 1.05))
     }
 
-    fn even(value: f64) -> Value {
-        json!({ "min": value, "median": value, "max": value })
+    /// The figures of an implementation on two ranks, with ten repetitions of the same time.
+    pub fn figures(implementation: &str, seconds: f64) -> Figures {
+        let (seconds, cpu_seconds) = (Spread::exactly(seconds), Spread::exactly(0.1));
+        let (implementation, verified) = (implementation.into(), true);
+        Figures { implementation, ranks: 2, reps: REPS, verified, seconds, cpu_seconds, ..Figures::default() }
     }
 
-    /// The result of an implementation on two ranks, with ten repetitions of the same time.
-    pub fn said(implementation: &str, seconds: f64) -> Value {
-        json!({
-            "bench": "get", "impl": implementation, "verified": true, "reps": REPS, "ranks": 2, "memory": null,
-            "seconds": even(seconds), "cpu_seconds": even(0.1), "packets_resent": null,
-        })
-    }
-
-    pub fn outcome(run: &Run, results: Vec<Value>) -> Outcome {
-        let object = json!({ "results": results }).as_object().cloned().unwrap_or_default();
-        Outcome { run: run.clone(), object, seen: Seen { busy: Some(0.5), ..Seen::default() } }
+    pub fn outcome(run: &Run, results: Vec<Report>) -> Outcome {
+        let seen = Seen { busy: Some(0.5), ..Seen::default() };
+        Outcome { run: run.clone(), object: Map::new(), results, seen }
     }
 
     /// All results that a row needs, from both MPIs on an emulated cluster; every repetition takes `seconds`.
     fn ran(row: &Row, seconds: f64) -> Vec<Outcome> {
         let is_lab = row.job.stage != Stage::Node;
         let of = |(implementation, kind): &(&str, Option<&str>)| {
-            let mut said = said(implementation, seconds);
-            (said["ranks"], said["access"]) = (json!(row.job.ranks), json!(kind));
-            said["packets_resent"] = if is_lab { even(0.0) } else { Value::Null };
-            said[row.figure.name] = even(seconds);
-            said
+            let mut figures = figures(implementation, seconds);
+            (figures.ranks, figures.access) = (row.job.ranks, kind.map(String::from));
+            figures.packets_resent = is_lab.then(Spread::default);
+            figures.per_second = Some(figures.seconds);
+            figures.into()
         };
         let results: Vec<_> = row.picks().iter().map(of).collect();
         let mpis = if is_lab { &Flavour::BOTH[..] } else { &[Flavour::Open] };
@@ -246,30 +241,34 @@ pub(crate) mod tests {
         complete(row, ran(row, seconds).into_iter().map(Ok).collect()).expect("complete")
     }
 
+    /// Damages a job's measurements from outside, or its results.
+    type Change = fn(&mut Seen, &mut Vec<Report>);
+
+    fn resent(of: &mut Report) -> &mut Option<Spread> {
+        &mut of.operation.as_mut().expect("an operation").packets_resent
+    }
+
     /// The errors of a row after `change` of its last job.
-    fn flaw(row: Row, seconds: f64, change: impl Fn(&mut Seen, &mut Vec<Value>)) -> String {
+    fn flaw(row: Row, seconds: f64, change: Change) -> String {
         let mut ran = ran(&row, seconds);
         let last = ran.last_mut().expect("a job");
-        let results = last.object["results"].as_array_mut().expect("results");
-        change(&mut last.seen, results);
+        change(&mut last.seen, &mut last.results);
         let complete = complete(&row, ran.into_iter().map(Ok).collect());
         complete.map_or_else(|flaws| flaws.join("; "), |_| "nothing".into())
     }
 
     #[test]
     fn a_row_has_all_jobs_all_figures_and_the_share_of_the_cores() {
-        type Change = fn(&mut Seen, &mut Vec<Value>);
-        let cases: [(Change, &str); 10] = [
+        let cases: [(Change, &str); 9] = [
             (|_, _| (), "nothing"),
             (|seen, _| seen.busy = None, "CPU share"),
             (|seen, _| seen.busy = Some(1.5), "CPU share"),
             (|_, results| results.truncate(1), "no figures of mpi-"),
-            (|_, results| results[1]["verified"] = json!(false), "has brought wrong bytes"),
-            (|_, results| results[0]["reps"] = json!(3), "aurora was repeated 3 times on"),
-            (|_, results| results[0]["ranks"] = json!(7), "aurora was repeated 10 times on 7 ranks"),
-            (|_, results| results[0]["seconds"] = json!(null), "aurora says no seconds"),
-            (|_, results| results[0]["seconds"]["max"] = json!(0.0), "no min, median and max of seconds"),
-            (|_, results| results[0]["seconds"] = even(0.0), "aurora takes no time"),
+            (|_, results| results[1].verified = false, "has a wrong result"),
+            (|_, results| results[0].reps = 3, "aurora was repeated 3 times on"),
+            (|_, results| results[0].ranks = 7, "aurora was repeated 10 times on 7 ranks"),
+            (|_, results| results[0].seconds.max = 0.0, "no min, median and max of seconds"),
+            (|_, results| results[0].seconds = Spread::default(), "aurora takes no time"),
         ];
         for (change, expected) in cases {
             for (row, seconds) in [(row("get"), 1e-6), (lab(), 0.077)] {
@@ -277,7 +276,7 @@ pub(crate) mod tests {
                 assert!(flaw.contains(expected), "{}: {expected}: {flaw}", row.name);
             }
         }
-        let resent: Change = |_, results| results[0]["packets_resent"] = json!(null);
+        let resent: Change = |_, results| *resent(&mut results[0]) = None;
         assert_eq!(flaw(row("get"), 1e-6, resent), "nothing");
         assert_eq!(flaw(lab(), 0.077, resent), "MPICH, defaults: aurora does not say what it sent again");
         let mut failed: Vec<_> = ran(&lab(), 0.077).into_iter().map(Ok).collect();
@@ -338,8 +337,11 @@ pub(crate) mod tests {
         };
         assert!(short(|_| ()).is_empty());
         assert_eq!(short(|aurora| aurora.value.max *= 1.154), ["max/min 1.154"]);
-        assert_eq!(short(|aurora| aurora.said["packets_resent"] = json!(null)), ["resent NaN"]);
-        assert_eq!(short(|aurora| aurora.said["packets_resent"]["max"] = json!(2.0)), ["resent 2.000"]);
+        assert_eq!(short(|aurora| *resent(&mut aurora.result) = None), ["resent NaN"]);
+        assert_eq!(
+            short(|aurora| *resent(&mut aurora.result) = Some(Spread { max: 2.0, ..Spread::default() })),
+            ["resent 2.000"]
+        );
     }
 
     #[test]
@@ -354,10 +356,10 @@ pub(crate) mod tests {
     #[test]
     fn shares_of_computing_are_of_what_is_no_sharing() {
         let figure = Figure { scale: Scale::OfComputing, ..Figure::new("sharing_seconds", "%", 100.0) };
-        let mut said = said("aurora", 0.101);
-        said["sharing_seconds"] = even(0.001);
+        let (sharing_seconds, operation) = (Spread::exactly(0.001), None);
+        let result = Report { sharing_seconds, operation, ..figures("aurora", 0.101).into() };
         let row = Row { figure, ..row("mm2") };
-        let share = share(&row, ("aurora", None), &outcome(&row.job.whole(REPS), vec![said])).expect("a figure");
+        let share = share(&row, ("aurora", None), &outcome(&row.job.whole(REPS), vec![result])).expect("a figure");
         assert!((share.value.median - 1.0).abs() < 1e-9);
     }
 }

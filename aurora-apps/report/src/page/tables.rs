@@ -112,7 +112,7 @@ impl Operation<'_> {
         let mut others = self.points.iter().filter(|point| !self.is_elsewhere(point));
         let best = !elsewhere && others.all(|other| own.seconds().median <= other.seconds().median);
         let of = own.seconds().map(|seconds| seconds / self.bound.unwrap_or(1e-6));
-        let resent = own.some(|report| report.packets_resent).map_or(0.0, |resent| resent.median);
+        let resent = own.some(|report| report.figure("packets_resent")).map_or(0.0, |resent| resent.median);
         html! {
             @if best { span.best { (three(of.median)) } } @else { (three(of.median)) } " " (range(of))
             @if elsewhere { br; small.slower { "faster than the wire: not over this network" } }

@@ -2,9 +2,9 @@
 
 use super::grid::Plan;
 use super::record::Record;
+pub use aurora_apps::report::Report as Run;
 use aurora_apps::report::Spread;
-pub use aurora_apps::report::recorded::Program as Run;
-use aurora_suite::figures::judge::{self, is_share, too_fast};
+use aurora_suite::figures::judge::{self, disorder, is_share, too_fast};
 use aurora_suite::heard;
 
 /// A job with valid figures.
@@ -87,13 +87,7 @@ fn lacks(plan: &Plan, runs: &[Run], reps: usize) -> Vec<String> {
 }
 
 fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
-    let mut flaws = Vec::new();
-    if !run.verified {
-        flaws.push("has a wrong result".into());
-    }
-    if (run.reps, run.ranks, run.size) != (reps, plan.nodes, plan.case.size) {
-        flaws.push(format!("was repeated {} times on {} ranks with size {}", run.reps, run.ranks, run.size));
-    }
+    let mut flaws = judge::flaws(run, reps, plan.nodes, Some(plan.case.size));
     let (alone, sharing) = (run.sequential_seconds, run.sharing_seconds);
     if plan.kernel.is_some() && !(alone > 0.0 && alone.is_finite()) {
         flaws.push(format!("has no time: {alone}"));
@@ -102,9 +96,8 @@ fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
     if plan.nodes == 1 {
         return flaws;
     }
-    if !(sharing.min > 0.0 && sharing.is_in_order()) {
-        flaws.push(format!("has no min, median and max of sharing: {sharing}"));
-    }
+    flaws.extend(disorder("sharing", sharing));
+    flaws.extend((sharing.min == 0.0).then(|| "takes no time to share".into()));
     if !is_share(run.cores_busy) {
         flaws.push("does not say how busy the cores were while it shared".into());
     }
@@ -122,7 +115,7 @@ pub mod tests {
     use super::super::case::{Case, MM2_704, PSRS_8M};
     use super::super::record::tests::record;
     use super::*;
-    use aurora_apps::report::{Kind, recorded::RecordedPhase};
+    use aurora_apps::report::{Kind, Phase};
 
     const REPS: usize = 5;
 
@@ -131,7 +124,7 @@ pub mod tests {
         let plan = Plan { nodes, ..Plan::of(case) };
         let run = |(implementation, times): &(&str, f64)| {
             let seconds = Spread::exactly(plan.bound() * times);
-            let phase = |name: &&str| RecordedPhase { name: (*name).into(), kind: Kind::Sharing, seconds };
+            let phase = |name: &&str| Phase { name: (*name).into(), kind: Kind::Sharing, seconds };
             let phases: Vec<_> = case.program.bulk.iter().map(phase).collect();
             let sharing_seconds = Spread::exactly(phases.iter().map(|phase| phase.seconds.median).sum());
             let (implementation, ranks, size, reps) = (implementation.to_string(), nodes, case.size, REPS);
@@ -166,12 +159,13 @@ pub mod tests {
             assert!(found(&whole).starts_with("no figures of aurora"));
         }
         type Change = fn(&mut Run);
-        let cases: [(Change, &str); 8] = [
+        let cases: [(Change, &str); 9] = [
             (|run| run.verified = false, "aurora-whole has a wrong result"),
             (|run| run.reps = 3, "repeated 3 times"),
             (|run| run.ranks = 1, "on 1 ranks"),
             (|run| run.size = 512, "size 512"),
             (|run| run.sharing_seconds.max = f64::NAN, "no min, median and max"),
+            (|run| run.sharing_seconds.min = 0.0, "takes no time to share"),
             (|run| run.cores_busy = None, "how busy"),
             (|run| run.phases[1].name.clear(), "no phase `load P`"),
             (|run| run.phases[0].seconds = Spread::exactly(0.05), "faster than the wire"),
