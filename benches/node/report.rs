@@ -9,9 +9,8 @@ use aurora_suite::machine::{allowed_cores, commit, description, today};
 use aurora_suite::mpi::Flavour;
 
 /// The head of the table.
-pub const HEAD: &str = "\
-| row | what | ranks | to be reached | Aurora: min / median / max | reached | beside: min / median / max | cores busy |
-|---|---|---|---|---|---|---|---|";
+pub const HEAD: &str =
+    "row|what|ranks|to be reached|Aurora: min / median / max|reached|beside: min / median / max|cores busy";
 
 /// The figures of Aurora, and the best figures of the other systems.
 fn both(measured: &Measured) -> (&Share, Option<&Share>) {
@@ -20,7 +19,7 @@ fn both(measured: &Measured) -> (&Share, Option<&Share>) {
 }
 
 /// A row of the table.
-pub fn line(measured: &Measured) -> String {
+pub fn cells(measured: &Measured) -> [String; 8] {
     let row = measured.row;
     let spread = |Spread { min, median, max }: Spread| {
         let [min, median, max] = [min, median, max].map(|value| row.figure.show(value));
@@ -37,9 +36,9 @@ pub fn line(measured: &Measured) -> String {
         [] => "yes",
         _ => "**no**",
     };
-    let (name, what, goal, ranks) = (row.name, row.what, row.goal(), row.job.ranks);
-    let (crowd, ours, busy) = (crowd(allowed_cores(), ranks), spread(ours.value), measured.busy() * 100.0);
-    format!("| {name} | {what} | {ranks}{crowd} | {goal} | {ours} | {reached} | {beside} | {busy:.0} % |")
+    let ranks = format!("{}{}", row.job.ranks, crowd(allowed_cores(), row.job.ranks));
+    let (ours, busy) = (spread(ours.value), format!("{:.0} %", measured.busy() * 100.0));
+    [row.name.into(), row.what.into(), ranks, row.goal(), ours, reached.into(), beside, busy]
 }
 
 /// The section of `benches/RESULTS.md`.

@@ -18,6 +18,7 @@ pub mod heard;
 pub mod job;
 pub mod lossy;
 pub mod machine;
+pub mod markdown;
 pub mod memory;
 pub mod mpi;
 pub mod netlab;

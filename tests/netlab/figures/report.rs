@@ -4,18 +4,15 @@ use aurora_suite::figures::Table;
 use aurora_suite::figures::job::Stage;
 use aurora_suite::figures::judge::{Measured, Share, full};
 use aurora_suite::figures::row::Job;
-use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Shape;
-use std::fmt::Write;
+use aurora_suite::{machine, markdown};
 
 /// The head of the first table.
-pub const HEAD: &str = "\
-| what | N | bound | to be reached | Aurora, beside Open MPI / MPICH | reached | the others' best | cores busy |
-|---|---|---|---|---|---|---|---|";
+pub const HEAD: &str = "what|N|bound|to be reached|Aurora, beside Open MPI / MPICH|reached|the others' best|cores busy";
 
 /// A row of the first table.
-pub fn line(measured: &Measured) -> String {
+pub fn cells(measured: &Measured) -> [String; 8] {
     let (row, figure) = (measured.row, measured.row.figure);
     let bound = row.bound().map_or("-".into(), |bound| format!("{:.2} ms", bound * 1e3));
     let aurora: Vec<_> = measured.ours().map(|share| figure.show(share.value.median)).collect();
@@ -29,9 +26,9 @@ pub fn line(measured: &Measured) -> String {
         }
     });
     let (best, busy) = (best.collect::<Vec<_>>().join("; "), measured.busy());
-    let (what, ranks, goal, aurora, unit) = (row.what, row.job.ranks, row.goal(), aurora.join(" / "), figure.unit);
+    let aurora = format!("{} {}", aurora.join(" / "), figure.unit);
     let busy = format!("{:.0} %{}", busy * 100.0, full(busy));
-    format!("| {what} | {ranks} | {bound} | {goal} | {aurora} {unit} | {reached} | {best} | {busy} |")
+    [row.what.into(), row.job.ranks.to_string(), bound, row.goal(), aurora, reached, best, busy]
 }
 
 /// The place where a job runs.
@@ -48,13 +45,7 @@ fn place(Job { stage, ranks, .. }: Job) -> String {
 /// All measurements of a row.
 fn details(Measured { row, outcomes, shares }: &Measured) -> String {
     let (name, title, place, words, figure) = (row.name, row.title(), place(row.job), row.job.words, row.figure);
-    let mut text = format!(
-        "### {name}: {title}\n\n{place}: `aurora {words}`\n\n\
-         | job | implementation | min | median | max ({}) | CPU seconds | of the cores | packets sent | resent |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-        figure.unit
-    );
-    for Share { job, who, value, result, .. } in shares {
+    let cells = |Share { job, who, value, result, .. }: &Share| {
         let setup = outcomes[*job].run.setup();
         let named = |name: &str| result.figure(name).map(|spread| spread.median);
         let [cpu, seconds] = ["cpu_seconds", "seconds"].map(|name| named(name).unwrap_or_default());
@@ -62,16 +53,15 @@ fn details(Measured { row, outcomes, shares }: &Measured) -> String {
         let [sent, resent] = ["packets_sent", "packets_resent"]
             .map(|name| named(name).map_or("-".into(), |packets| format!("{packets:.1}")));
         let share = cpu / seconds / machine::cores() as f64 * 100.0;
-        let _ = writeln!(
-            text,
-            "| {setup} | {who} | {min} | {median} | {max} | {cpu:.5} | {share:.0} % | {sent} | {resent} |"
-        );
-    }
-    text.push('\n');
-    for outcome in outcomes {
-        let _ = writeln!(text, "- {}{}", outcome.run.setup(), outcome.seen.words(&outcome.run.variables));
-    }
-    text
+        let (cpu, share) = (format!("{cpu:.5}"), format!("{share:.0} %"));
+        [setup, (*who).into(), min, median, max, cpu, share, sent, resent]
+    };
+    let columns =
+        format!("job|implementation|min|median|max ({})|CPU seconds|of the cores|packets sent|resent", figure.unit);
+    let table = markdown::table(&columns, shares.iter().map(cells));
+    let jobs = outcomes.iter().map(|of| format!("- {}{}\n", of.run.setup(), of.seen.words(&of.run.variables)));
+    let jobs: String = jobs.collect();
+    format!("### {name}: {title}\n\n{place}: `aurora {words}`\n\n{table}\n{jobs}")
 }
 
 /// The section of `benches/RESULTS.md`.

@@ -14,7 +14,7 @@ use crate::figures::job::{Outcome, Run};
 use crate::figures::judge::{self, Lack};
 use crate::figures::row::Row;
 use crate::figures::{say, took};
-use crate::results;
+use crate::{markdown, results};
 use aurora_apps::report::Report;
 use build::Builds;
 use count::{Count, Counted};
@@ -56,7 +56,7 @@ pub fn compare(rows: Vec<Row>, choice: &Choice, new: &Path, old: &Path) -> Resul
     if builds.are_the_same() {
         add("Both builds have the same bytes: every difference is noise.\n");
     }
-    add(HEAD);
+    add(&markdown::head(HEAD));
     for row in &rows {
         let finding = match builds.lack(&row.job.alone(choice.reps()).words) {
             Some(why) => Finding::New(why),

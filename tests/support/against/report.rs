@@ -5,34 +5,32 @@ use super::count::{self, Counted};
 use super::judgement::{Judgement, Verdict};
 use crate::choice::Choice;
 use crate::figures::row::Row;
-use crate::machine;
+use crate::{machine, markdown};
 
 /// The heading of its section in a file of results.
 pub const HEADING: &str = "# Measured against another build";
 
 /// The head of the table.
-pub const HEAD: &str = "\
-| row | what | old: median (min..max) | new: median | new / old | old / old | verdict | counted |
-|---|---|---|---|---|---|---|---|";
+pub const HEAD: &str = "row|what|old: median (min..max)|new: median|new / old|old / old|verdict|counted";
 
 /// A row of the table.
 pub fn line(row: &Row, finding: &Finding) -> String {
-    let name = format!("| {} | {} |", row.name, row.title());
-    match finding {
-        Finding::New(why) => format!("{name} - | - | - | - | new row: the old build does not know it ({why}) | - |"),
-        Finding::Failed(why) => format!("{name} - | - | - | - | **failed**: {why} | - |"),
+    let none = || "-".to_string();
+    let [old, new, ratio, own, verdict, counted] = match finding {
+        Finding::New(why) => {
+            [none(), none(), none(), none(), format!("new row: the old build does not know it ({why})"), none()]
+        }
+        Finding::Failed(why) => [none(), none(), none(), none(), format!("**failed**: {why}"), none()],
         Finding::Judged(Judgement { old, new, ratio, own, verdict }, counted) => {
             let verdict = if *verdict == Verdict::Slower { format!("**{verdict}**") } else { verdict.to_string() };
             let [least, middle, most, new] =
                 [old.min, old.median, old.max, new.median].map(|value| row.figure.show(value));
-            format!(
-                "{name} {middle} ({least}..{most}) {unit} | {new} {unit} | {ratio:.3} | +-{:.1} % | {verdict} | {} |",
-                own * 100.0,
-                count::words(counted),
-                unit = row.figure.unit,
-            )
+            let (unit, own) = (row.figure.unit, format!("+-{:.1} %", own * 100.0));
+            let (old, new) = (format!("{middle} ({least}..{most}) {unit}"), format!("{new} {unit}"));
+            [old, new, format!("{ratio:.3}"), own, verdict, count::words(counted)]
         }
-    }
+    };
+    markdown::line(&[row.name.into(), row.title(), old, new, ratio, own, verdict, counted])
 }
 
 /// The last lines, and true if no row is slower and no row failed.

@@ -6,7 +6,7 @@ pub mod judge;
 pub mod row;
 
 use crate::choice::Choice;
-use crate::{front, results};
+use crate::{front, markdown, results};
 use job::{Outcome, Run};
 use judge::Measured;
 use row::Row;
@@ -34,7 +34,7 @@ impl Table {
     /// Measures rows, and prints a line for each as soon as possible. `runs` returns the jobs of a row, `aurora` the
     /// build for a job.
     pub fn fill<'a>(
-        (head, line): (&str, fn(&Measured) -> String),
+        (head, cells): (&str, fn(&Measured) -> [String; 8]),
         rows: &[Row],
         runs: impl Fn(&Row) -> Vec<Run>,
         aurora: impl Fn(&Run) -> &'a Path,
@@ -46,7 +46,7 @@ impl Table {
             say(line);
             text.extend([line, "\n"]);
         };
-        add(&mut table.lines, head);
+        add(&mut table.lines, &markdown::head(head));
         for row in rows {
             let mut outcome = |run: Run| {
                 if let Some((_, done)) = table.done.iter().find(|(done, _)| *done == run) {
@@ -58,7 +58,7 @@ impl Table {
             };
             match judge::complete(row, runs(row).into_iter().map(&mut outcome).collect()) {
                 Ok(measured) => {
-                    add(&mut table.lines, &line(&measured));
+                    add(&mut table.lines, &markdown::line(&cells(&measured)));
                     table.rows.push(measured);
                 }
                 Err(reasons) => {

@@ -6,7 +6,7 @@ mod chart;
 mod comparison;
 
 use crate::figures::row::three_digits;
-use crate::results;
+use crate::{markdown, results};
 use chart::chart;
 use comparison::{Comparison, comparisons, least_speedup, shown};
 use std::collections::BTreeSet;
@@ -34,11 +34,10 @@ pub fn update() -> Result<(), String> {
 /// If a row cannot be read or is missing.
 fn section(results: &str) -> Result<String, String> {
     let rows = comparisons(results)?;
-    let table: String = shown(&rows)
-        .map(|Comparison { what, place, aurora, mpi, ratio }| {
-            format!("| {what} | {place} | {aurora} | {mpi} | {} |\n", three_digits(*ratio))
-        })
-        .collect();
+    let cells = |Comparison { what, place, aurora, mpi, ratio }: &Comparison| {
+        [what.clone(), place.clone(), aurora.clone(), mpi.clone(), three_digits(*ratio)]
+    };
+    let table = markdown::table("operation|on|Aurora|MPI|ratio of times", shown(&rows).map(cells));
     let slower = rows.iter().rev().filter(|row| row.class() == "slower");
     let slower: Vec<_> = slower.map(|row| format!("{}, {} ({:.2})", row.what, row.place, row.ratio)).collect();
     let dates = results.lines().filter(|line| line.starts_with("- Commit ")).filter_map(|line| line.split(", ").nth(1));
@@ -51,7 +50,7 @@ fn section(results: &str) -> Result<String, String> {
          [RESULTS.md](benches/RESULTS.md) compares {} times and rates with MPI. This table has the best, the worst, \
          and six at even distances between them. Caches that no loop reads are left out: within a machine Aurora does \
          not copy them.\n\n\
-         | operation | on | Aurora | MPI | ratio of times |\n|---|---|---|---|---|\n{table}\n\
+         {table}\n\
          MPI is faster by more than 5 % at: {}.\n\n\
          The paper's programs were measured on 1 to 16 nodes. Speed-ups computed from these measurements are at least \
          {:.2} (mm2) and {:.2} (psrs) of the best speed-up by MPI.\n\n\

@@ -3,8 +3,9 @@
 use super::case::{MM2, MM2_704, PSRS, PSRS_8M, Program};
 use super::grid::{NETWORKS, Network, PAPERS};
 use super::point::{Point, Run, spread};
-use super::section::{at, least_ratio, markdown, numbers_of_nodes, of};
+use super::section::{at, least_ratio, numbers_of_nodes, of};
 use aurora_apps::report::Spread;
+use aurora_suite::markdown;
 use aurora_suite::mpi::Flavour;
 
 /// Forms of MPI; their names may end with `-whole`.
@@ -33,16 +34,15 @@ pub fn table(points: &[Point], alone: &[Point]) -> String {
         ("<=", "spread of mm2 704 (sharing, max/min)", 1.05, steady(mm2, sharing)),
         ("<=", "spread of psrs 8 M (phase 3, max/min)", 1.05, steady(psrs, exchange)),
     ];
-    let mut rows = vec![["what", "reach", "reached", "figure"].map(String::from)];
-    rows.extend(goals.map(|(sign, what, limit, found)| {
+    let rows = goals.map(|(sign, what, limit, found)| {
         let keeps = |found: f64| if sign == "<=" { found <= limit } else { found >= limit };
         let reached = if found.iter().all(|(_, found)| keeps(*found)) { "yes" } else { "**no**" };
         let words: Vec<_> = found.iter().map(|(name, figure)| format!("{name} {figure:.3}")).collect();
         let (reached, figure) =
             if words.is_empty() { ("-", "not measured".into()) } else { (reached, words.join("; ")) };
         [what.into(), format!("{sign} {limit:.2}"), reached.into(), figure]
-    }));
-    markdown(&rows)
+    });
+    markdown::table("what|reach|reached|figure", rows)
 }
 
 /// Aurora divided by a form in the same job, for each MPI with its defaults, both with waiting ranks and with polling.

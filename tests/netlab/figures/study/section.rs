@@ -5,8 +5,8 @@ use super::goals;
 use super::grid::{NETWORKS, Network, Plan};
 use super::point::{Point, Run, full, spread};
 use super::record::Record;
-use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
+use aurora_suite::{machine, markdown};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -45,13 +45,12 @@ pub fn section(points: &[Point], alone: &[Point], refused: &[String], reps: u32,
 }
 
 fn computing(alone: &[Point]) -> String {
-    let mut rows =
-        vec![["program", "kernel or keys", "sequential program, one process (ms, median)"].map(String::from)];
-    rows.extend(alone.iter().map(|alone| {
+    let cells = |alone: &Point| {
         let kernel = alone.plan.kernel.unwrap_or_default();
         [alone.plan.case.words.into(), kernel.into(), format!("{:.2}", alone.alone() * 1e3)]
-    }));
-    markdown(&rows)
+    };
+    let columns = "program|kernel or keys|sequential program, one process (ms, median)";
+    markdown::table(columns, alone.iter().map(cells))
 }
 
 /// One data set on one network: the measured values, then the modelled values; empty without points.
@@ -85,21 +84,13 @@ pub fn numbers_of_nodes(points: &[&Point]) -> BTreeSet<usize> {
     points.iter().map(|point| point.plan.nodes).collect()
 }
 
-/// A table. Its first row is the head.
-pub fn markdown(rows: &[impl AsRef<[String]>]) -> String {
-    let mut lines: Vec<_> = rows.iter().map(|cells| format!("| {} |\n", cells.as_ref().join(" | "))).collect();
-    lines.insert(1, format!("|{}\n", "---|".repeat(rows[0].as_ref().len())));
-    lines.concat()
-}
-
 /// The measured values; for mm2 these are Figure 6.
 fn measured(points: &[&Point], case: Case) -> String {
     let stages: Vec<_> = case.program.stages.iter().map(|(name, _)| *name).collect();
     let head = "nodes|beside|implementation|sharing, min|median|max (ms)|max/min|bulk / bound";
     let head = format!("{head}|{} (ms, medians)|cores busy", stages.join("|"));
     let rows = points.iter().flat_map(|point| point.runs.iter().map(|run| cells(&point.plan, run)));
-    let head = head.split('|').map(String::from).collect();
-    markdown(&[head].into_iter().chain(rows).collect::<Vec<_>>())
+    markdown::table(&head, rows)
 }
 
 fn cells(plan: &Plan, run: &Run) -> Vec<String> {
@@ -139,10 +130,8 @@ fn modelled(points: &[&Point], alone: &Point) -> String {
     };
     let shown = |nodes, run: &Run| format!("{:.3}{}", alone.speed_up(nodes, run), full(run));
     let head = format!("modelled speed-up, {}", alone.plan.kernel.unwrap_or_default());
-    let mut rows = vec![
-        row(head, &|nodes| Some(nodes.to_string())),
-        row("Aurora".into(), &|nodes| slowest(points, nodes).map(|run| shown(nodes, run))),
-    ];
+    let head = row(head, &|nodes| Some(nodes.to_string()));
+    let mut rows = vec![row("Aurora".into(), &|nodes| slowest(points, nodes).map(|run| shown(nodes, run)))];
     // Each row has an implementation of an MPI in a setting, for all numbers of nodes.
     for point in points {
         let Plan { flavour, setting, .. } = point.plan;
@@ -160,7 +149,7 @@ fn modelled(points: &[&Point], alone: &Point) -> String {
     rows.push(row("**Aurora / the best MPI beside it**".into(), &|nodes| {
         least_ratio(points, nodes, alone).map(|ratio| format!("**{ratio:.3}**"))
     }));
-    markdown(&rows)
+    markdown::table(&head.join("|"), rows)
 }
 
 /// The measurements of the jobs from outside.
