@@ -38,6 +38,6 @@ fn measure(Arguments { choice, aurora }: &Arguments) -> Result<ExitCode, String>
     }
     let reps = choice.reps();
     let runs = |row: &figures::row::Row| vec![row.job.whole(reps)];
-    let table = Table::fill((report::HEAD, report::cells), &rows, runs, |_| aurora, choice.damage);
+    let table = Table::fill(&rows, report::figures, runs, |_| aurora, choice.damage);
     table.write(choice, HEADING, &report::section(&table, reps))
 }

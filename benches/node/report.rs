@@ -2,43 +2,26 @@
 
 use aurora_apps::report::Spread;
 use aurora_suite::figures::Table;
-use aurora_suite::figures::job::{Run, crowd};
+use aurora_suite::figures::job::Run;
 use aurora_suite::figures::judge::{Measured, Share};
-use aurora_suite::figures::row::{Reach, three_digits};
-use aurora_suite::machine::{allowed_cores, commit, description, today};
+use aurora_suite::figures::row::three_digits;
+use aurora_suite::machine::{commit, description, today};
 use aurora_suite::mpi::Flavour;
 
-/// The head of the table.
-pub const HEAD: &str =
-    "row|what|ranks|to be reached|Aurora: min / median / max|reached|beside: min / median / max|cores busy";
-
-/// The figures of Aurora, and the best figures of the other systems.
-fn both(measured: &Measured) -> (&Share, Option<&Share>) {
-    let ours = measured.ours().next().expect("a complete row has ours");
-    (ours, measured.best().first().copied())
-}
-
-/// A row of the table.
-pub fn cells(measured: &Measured) -> [String; 8] {
-    let row = measured.row;
+/// The figures of Aurora, and the best figures of the other systems: minimum, median and maximum.
+pub fn figures(measured: &Measured) -> [String; 2] {
+    let figure = measured.row.figure;
     let spread = |Spread { min, median, max }: Spread| {
-        let [min, median, max] = [min, median, max].map(|value| row.figure.show(value));
-        format!("{min} / **{median}** / {max} {}", row.figure.unit)
+        let [min, median, max] = [min, median, max].map(|value| figure.show(value));
+        format!("{min} / **{median}** / {max} {}", figure.unit)
     };
-    let (ours, beside) = both(measured);
-    let beside = beside.map_or("-".into(), |Share { who, value, .. }| {
+    let ours = measured.ours().next().expect("a complete row has ours");
+    let beside = measured.best().first().map_or("-".into(), |Share { who, value, .. }| {
         let times = ours.value.median / value.median;
         let times = if times.is_finite() { format!(" ({} x)", three_digits(times)) } else { String::new() };
         format!("{who} {}{times}", spread(*value))
     });
-    let reached = match measured.shortfalls()[..] {
-        _ if row.reach == Reach::Any => "-",
-        [] => "yes",
-        _ => "**no**",
-    };
-    let ranks = format!("{}{}", row.job.ranks, crowd(allowed_cores(), row.job.ranks));
-    let (ours, busy) = (spread(ours.value), format!("{:.0} %", measured.busy() * 100.0));
-    [row.name.into(), row.what.into(), ranks, row.goal(), ours, reached.into(), beside, busy]
+    [spread(ours.value), beside]
 }
 
 /// The section of `benches/RESULTS.md`.

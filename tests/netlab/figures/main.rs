@@ -51,7 +51,7 @@ fn measure(choice: &Choice, mpis: &Mpis) -> Result<ExitCode, String> {
     }
     let aurora = |run: &Run| mpis.aurora(run.flavour);
     let runs = |row: &Row| runs(row, reps, mpis);
-    let table = Table::fill((report::HEAD, report::cells), &rows, runs, aurora, choice.damage);
+    let table = Table::fill(&rows, report::figures, runs, aurora, choice.damage);
     table.write(choice, HEADING, &report::section(&table, reps))
 }
 

@@ -2,33 +2,25 @@
 
 use aurora_suite::figures::Table;
 use aurora_suite::figures::job::Stage;
-use aurora_suite::figures::judge::{Measured, Share, full};
+use aurora_suite::figures::judge::{Measured, Share};
 use aurora_suite::figures::row::Job;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Shape;
 use aurora_suite::{machine, markdown};
 
-/// The head of the first table.
-pub const HEAD: &str = "what|N|bound|to be reached|Aurora, beside Open MPI / MPICH|reached|the others' best|cores busy";
-
-/// A row of the first table.
-pub fn cells(measured: &Measured) -> [String; 8] {
+/// The medians of Aurora in both MPIs' jobs, and the best median of each MPI.
+pub fn figures(measured: &Measured) -> [String; 2] {
     let (row, figure) = (measured.row, measured.row.figure);
-    let bound = row.bound().map_or("-".into(), |bound| format!("{:.2} ms", bound * 1e3));
-    let aurora: Vec<_> = measured.ours().map(|share| figure.show(share.value.median)).collect();
-    let short = measured.shortfalls();
-    let reached = if short.is_empty() { "yes".into() } else { format!("**no**: {}", short.join(", ")) };
+    let median = |share: &Share| format!("**{}**", figure.show(share.value.median));
+    let aurora: Vec<_> = measured.ours().map(median).collect();
     let best = measured.best().into_iter().map(|share| {
-        let (who, value, run) = (share.who, figure.show(share.value.median), measured.run(share));
+        let (who, value, run) = (share.who, median(share), measured.run(share));
         match row.job.stage {
             Stage::Lab(_) => format!("{} {value} ({who}, {})", run.starter(), run.setting),
             _ => format!("{who} {value}"),
         }
     });
-    let (best, busy) = (best.collect::<Vec<_>>().join("; "), measured.busy());
-    let aurora = format!("{} {}", aurora.join(" / "), figure.unit);
-    let busy = format!("{:.0} %{}", busy * 100.0, full(busy));
-    [row.what.into(), row.job.ranks.to_string(), bound, row.goal(), aurora, reached, best, busy]
+    [format!("{} {}", aurora.join(" / "), figure.unit), best.collect::<Vec<_>>().join("; ")]
 }
 
 /// The place where a job runs.
@@ -75,6 +67,7 @@ pub fn section(table: &Table, reps: usize) -> String {
          - {reps} repetitions, all implementations of a job in turns on the same data, every byte checked. Times \
          are the slowest\n  rank's, between barriers; the bound is the payload into the busiest node at the rate of \
          its link.\n\
+         - Aurora: the medians beside Open MPI / beside MPICH; beside: the best median of each MPI.\n\
          - Cores busy: of the whole job, of both MPIs the one that took most; above 90 % a row tells of the cores. \
          In the details: what an\n  implementation took during its own turn, by its ranks' CPU time.\n\n\
          {}## Details\n\n{}",

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_results_have_each_row() {
         let results = results::read(results::FILE).expect("they are there");
-        let missing = ROWS.iter().find(|row| !results.contains(&format!("\n### {}: {}, N = ", row.name, row.what)));
+        let missing = ROWS.iter().find(|row| !results.contains(&format!("\n### {}: {}\n", row.name, row.title())));
         assert!(missing.is_none(), "run tests/netlab/measure: {missing:?}");
     }
 

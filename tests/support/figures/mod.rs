@@ -7,13 +7,30 @@ pub mod row;
 
 use crate::choice::Choice;
 use crate::{front, markdown, results};
-use job::{Outcome, Run};
-use judge::Measured;
-use row::Row;
+use job::{Outcome, Run, Stage};
+use judge::{Measured, full};
+use row::{Reach, Row};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
+
+/// The columns of the table. The front page reads its lines.
+pub const HEAD: &str = "row|what|on|to be reached|Aurora|reached|beside|cores busy";
+
+/// A line of the table. `figures` are Aurora's and those to compare with, each with its median in bold.
+pub fn line(measured: &Measured, [aurora, beside]: [String; 2]) -> String {
+    let (row, busy) = (measured.row, measured.busy());
+    let is_node = row.job.stage == Stage::Node;
+    let reached = match &measured.shortfalls()[..] {
+        _ if row.reach == Reach::Any => "-".into(),
+        [] => "yes".into(),
+        _ if is_node => "**no**".into(),
+        short => format!("**no**: {}", short.join(", ")),
+    };
+    let busy = format!("{:.0} %{}", busy * 100.0, if is_node { "" } else { full(busy) });
+    markdown::line(&[row.name.into(), row.what.into(), row.place(), row.goal(), aurora, reached, beside, busy])
+}
 
 /// A filled table.
 #[derive(Debug, Default)]
@@ -31,11 +48,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// Measures rows, and prints a line for each as soon as possible. `runs` returns the jobs of a row, `aurora` the
-    /// build for a job.
+    /// Measures rows, and prints a line for each as soon as possible. `figures` are those of [`line`], `runs` the
+    /// jobs of a row, `aurora` the build for a job.
     pub fn fill<'a>(
-        (head, cells): (&str, fn(&Measured) -> [String; 8]),
         rows: &[Row],
+        figures: fn(&Measured) -> [String; 2],
         runs: impl Fn(&Row) -> Vec<Run>,
         aurora: impl Fn(&Run) -> &'a Path,
         damage: bool,
@@ -46,7 +63,7 @@ impl Table {
             say(line);
             text.extend([line, "\n"]);
         };
-        add(&mut table.lines, &markdown::head(head));
+        add(&mut table.lines, &markdown::head(HEAD));
         for row in rows {
             let mut outcome = |run: Run| {
                 if let Some((_, done)) = table.done.iter().find(|(done, _)| *done == run) {
@@ -58,7 +75,7 @@ impl Table {
             };
             match judge::complete(row, runs(row).into_iter().map(&mut outcome).collect()) {
                 Ok(measured) => {
-                    add(&mut table.lines, &markdown::line(&cells(&measured)));
+                    add(&mut table.lines, &line(&measured, figures(&measured)));
                     table.rows.push(measured);
                 }
                 Err(reasons) => {

@@ -156,10 +156,16 @@ impl Row {
 
     /// Its title and the place where it is measured.
     pub fn title(&self) -> String {
+        format!("{}, {}", self.what, self.place())
+    }
+
+    /// The number of ranks, and the cores or nodes that they have.
+    pub fn place(&self) -> String {
         let Job { stage, ranks, .. } = self.job;
         match stage {
-            Stage::Node => format!("{}, {ranks} ranks{}", self.what, crowd(machine::allowed_cores(), ranks)),
-            _ => format!("{}, N = {ranks}", self.what),
+            Stage::Node => format!("{ranks} ranks{}", crowd(machine::allowed_cores(), ranks)),
+            Stage::Lab(_) => format!("{ranks} nodes"),
+            Stage::Alone(_) => format!("{ranks} processes"),
         }
     }
 
@@ -192,7 +198,7 @@ impl Row {
     pub fn goal(&self) -> String {
         let sign = if self.figure.is_a_rate() { ">=" } else { "<=" };
         let limit = |limit: f64| match self.bound() {
-            Some(_) => format!("{sign} {limit:.2}"),
+            Some(bound) => format!("{sign} {limit:.2} x {:.2} ms", bound * 1e3),
             None => format!("{sign} {limit} {}", self.figure.unit),
         };
         match self.reach {

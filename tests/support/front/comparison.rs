@@ -1,16 +1,11 @@
 //! The rows of `benches/RESULTS.md` that compare with MPI, and the choice of some of them.
 
+use crate::figures::HEAD;
 use crate::figures::row::three_digits;
+use crate::markdown;
 
 /// The number of rows on the front page.
 const SHOWN: usize = 8;
-
-/// The heads of the tables that compare with MPI, and the function that reads a row of each table.
-const TABLES: [(&str, ReadRow); 2] =
-    [("| row | what | ranks |", on_a_machine), ("| what | N | bound |", on_the_cluster)];
-
-/// Reads the cells of a row. `Ok(None)`: the row compares no time or rate with MPI's. `Err`: it is no row of the table.
-type ReadRow = fn(&[&str]) -> Result<Option<Comparison>, Malformed>;
 
 /// The error of a row that does not have the form of its table.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,75 +29,62 @@ pub(super) struct Comparison {
 /// # Errors
 /// If a row of such a table cannot be read.
 pub(super) fn comparisons(results: &str) -> Result<Vec<Comparison>, String> {
-    let (mut rows, mut table) = (Vec::new(), None);
+    let (mut rows, mut is_table) = (Vec::new(), false);
+    let head = markdown::head(HEAD);
     for line in results.lines() {
-        let begun = TABLES.iter().find(|(head, _)| line.starts_with(head));
-        match (begun, table) {
-            (Some((_, read)), _) => table = Some(read),
-            (None, Some(read)) if line.starts_with("| ") => {
-                let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-                rows.extend(read(&cells).map_err(|Malformed| format!("benches/RESULTS.md: cannot be read: {line}"))?);
-            }
-            (None, _) if line.starts_with("|---") => {}
-            (None, _) => table = None,
+        is_table = line.starts_with('|') && (is_table || head.starts_with(line));
+        if is_table && !head.contains(line) {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            rows.extend(comparison(&cells).map_err(|Malformed| format!("benches/RESULTS.md: cannot be read: {line}"))?);
         }
     }
     rows.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     Ok(rows)
 }
 
-/// `name | what | ranks | goal | 1 / **2** / 3 unit | reached | mpi-.. 1 / **2** / 3 unit (r x) | ..`: minimum, median
-/// and maximum.
+/// Reads the cells of a row. `Ok(None)`: the row compares no time or rate with MPI's. `Err`: it is no row of the table.
 ///
+/// The medians are bold. On the cluster Aurora has one for each MPI: its slower one counts, and the faster one of MPI.
 /// A ReadCache that is not read is left out: on one machine Aurora lends the memory, and MPI copies it.
-fn on_a_machine(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
-    let [name, what, ranks, _, aurora, _, beside, _] = cells else { return Err(Malformed) };
+fn comparison(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
+    let [name, what, place, goal, aurora, _, beside, busy] = cells else { return Err(Malformed) };
     let is_bare_load = name.strip_prefix("load-").is_some_and(|rest| rest.starts_with(|of: char| of.is_ascii_digit()));
-    let (aurora, unit) = median(aurora)?;
-    if !beside.starts_with("mpi-") || is_bare_load || unit == "%" {
+    let others: Vec<_> = beside.split("; ").collect();
+    let mpis = others.iter().filter(|other| ["mpi-", "Open MPI ", "MPICH "].iter().any(|mpi| other.starts_with(mpi)));
+    let unit = aurora.rsplit(' ').next().unwrap_or_default();
+    if mpis.clone().count() == 0 || is_bare_load && place.contains("ranks") || ["%", "s"].contains(&unit) {
         return Ok(None);
     }
-    let (beside, ratio) = beside.rsplit_once(" (").ok_or(Malformed)?;
-    let (mpi, _) = median(beside)?;
-    let ratio = number(ratio)?;
-    let ratio = if unit.ends_with("/s") { 1.0 / ratio } else { ratio };
-    let (count, crowd) = ranks.split_once(' ').map_or((*ranks, String::new()), |(count, on)| (count, format!(" {on}")));
-    let [aurora, mpi] = [aurora, mpi].map(|value| format!("{value} {unit}"));
-    Comparison { what: what.to_string(), place: format!("{count} ranks{crowd}"), aurora, mpi, ratio }
-        .checked()
-        .map(Some)
-}
-
-/// The median of a cell with three figures, and their unit.
-fn median(cell: &str) -> Result<(&str, &str), Malformed> {
-    let (_, rest) = cell.split_once("**").ok_or(Malformed)?;
-    let (median, rest) = rest.split_once("**").ok_or(Malformed)?;
-    Ok((median, rest.rsplit(' ').next().unwrap_or_default()))
-}
-
-/// `what | nodes | bound | goal | a / b unit | reached | Open MPI x (..); MPICH y (..) | busy`: Aurora's figures are of
-/// the jobs with Open MPI and with MPICH. The slower of Aurora's figures counts, and the best figure of any MPI.
-fn on_the_cluster(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
-    let [what, nodes, bound, _, aurora, _, beside, busy] = cells else { return Err(Malformed) };
-    let Some(mpis) = beside.strip_prefix("Open MPI ").and_then(|rest| rest.split_once("; MPICH ")) else {
-        return if beside.starts_with("tcp ") { Ok(None) } else { Err(Malformed) };
-    };
-    let (open, rest) = aurora.split_once(" / ").ok_or(Malformed)?;
-    let (mpich, unit) = rest.split_once(' ').ok_or(Malformed)?;
-    let (aurora, mpi) = (number(open)?.max(number(mpich)?), number(mpis.0)?.min(number(mpis.1)?));
+    let (ours, theirs) = (medians(aurora)?, medians(beside)?);
+    if [mpis.count(), ours.len(), theirs.len()] != [others.len(); 3] {
+        return Err(Malformed);
+    }
+    let (ours, theirs) = (ours.into_iter().fold(0.0, f64::max), theirs.into_iter().fold(f64::INFINITY, f64::min));
     let (bound, unit) = match unit {
-        "x bound" => (number(bound)?, bound.split(' ').nth(1).ok_or(Malformed)?),
-        "us" => (1.0, unit),
-        "CPU s" => return Ok(None),
+        "bound" => {
+            goal.split_once(" x ").and_then(|(_, bound)| bound.split(',').next()?.split_once(' ')).ok_or(Malformed)?
+        }
+        unit if ["ns", "us", "ms"].contains(&unit) || unit.ends_with("/s") => ("1", unit),
         _ => return Err(Malformed),
     };
-    let full = if busy.ends_with("(full)") { ", cores full" } else { "" };
-    let [ours, theirs] = [aurora, mpi].map(|value| match (value * bound, unit) {
+    let bound = number(bound)?;
+    let ratio = match beside.strip_suffix(" x)").and_then(|beside| beside.rsplit_once('(')) {
+        Some((_, ratio)) => number(ratio)?,
+        None => ours / theirs,
+    };
+    let ratio = if unit.ends_with("/s") { 1.0 / ratio } else { ratio };
+    let [aurora, mpi] = [ours, theirs].map(|value| match (value * bound, unit) {
         (micros, "us") if micros >= 1000.0 => format!("{} ms", three_digits(micros / 1000.0)),
         (value, unit) => format!("{} {unit}", three_digits(value)),
     });
-    let place = format!("{nodes} nodes{full}");
-    Comparison { what: what.to_string(), place, aurora: ours, mpi: theirs, ratio: aurora / mpi }.checked().map(Some)
+    let full = if busy.ends_with("(full)") { ", cores full" } else { "" };
+    let comparison = Comparison { what: what.to_string(), place: format!("{place}{full}"), aurora, mpi, ratio };
+    if ratio.is_finite() && ratio > 0.0 { Ok(Some(comparison)) } else { Err(Malformed) }
+}
+
+/// The bold numbers of a cell.
+fn medians(cell: &str) -> Result<Vec<f64>, Malformed> {
+    cell.split("**").skip(1).step_by(2).map(number).collect()
 }
 
 /// The number at the beginning of a text.
@@ -111,10 +93,6 @@ fn number(text: &str) -> Result<f64, Malformed> {
 }
 
 impl Comparison {
-    fn checked(self) -> Result<Self, Malformed> {
-        if self.ratio.is_finite() && self.ratio > 0.0 { Ok(self) } else { Err(Malformed) }
-    }
-
     /// The class of its bar. A difference of at most 5 % is `even`.
     pub(super) fn class(&self) -> &'static str {
         match self.ratio {
