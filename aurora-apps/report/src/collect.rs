@@ -40,22 +40,18 @@ impl Collection {
     pub fn of(all: &[Recorded]) -> Self {
         type Points = BTreeMap<(Key, Series, usize), Vec<(usize, Report)>>;
         let (mut programs, mut operations, mut wrong) = (Points::new(), Points::new(), Vec::new());
-        for (run, Recorded { circumstances, what, .. }) in all.iter().enumerate() {
-            let (into, results) = match what {
-                What::Program(results) => (&mut programs, results),
-                What::Bench(results) => (&mut operations, results),
-                // Simulated times cannot be compared with measured times.
-                What::Simulation(_) => continue,
-                What::Farm(farm) => {
-                    wrong.extend((!farm.verified).then(|| (run, farm.app.clone())));
-                    continue;
-                }
-            };
-            for report in results {
+        // Simulated times are in no point: they cannot be compared with measured times.
+        for (run, recorded) in all.iter().enumerate() {
+            if let What::Farm(farm) = &recorded.what {
+                wrong.extend((!farm.verified).then(|| (run, farm.app.clone())));
+            }
+            for report in recorded.results() {
                 if !report.verified {
                     wrong.push((run, report.implementation.clone()));
                     continue;
                 }
+                let (circumstances, is_operation) = (&recorded.circumstances, report.operation.is_some());
+                let into = if is_operation { &mut operations } else { &mut programs };
                 let series = Series::of(circumstances, report);
                 let points = into.entry((Key::of(circumstances, report), series, report.ranks)).or_default();
                 points.push((run, report.clone()));

@@ -123,7 +123,6 @@ fn begin_after(bytes: &[u8], offset: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recorded::What;
     use super::super::series::{Key, Series};
     use super::*;
     use std::fs;
@@ -145,7 +144,7 @@ mod tests {
         let runs = parsed(&format!("\n{RUN}{pretty}{}  \n\n{RUN}", BENCH.trim_end())).unwrap();
         assert_eq!(runs.iter().map(|run| run.line).collect::<Vec<_>>()[..2], [2, 3]);
         assert_eq!(runs.len(), 4);
-        assert!(matches!(&runs[2].what, What::Bench(benches) if benches[0].ranks == 2));
+        assert!(runs[2].results()[0].operation.as_ref().is_some_and(|operation| operation.ranks == 2));
     }
 
     #[test]

@@ -26,10 +26,8 @@ pub struct Recorded {
 /// The figures of a run, by their kind.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Figures of an application.
-    Program(Vec<Report>),
-    /// Figures of one operation.
-    Bench(Vec<Report>),
+    /// Figures of an application or of one operation, by each implementation.
+    Results(Vec<Report>),
     /// Figures of a super-program in virtual time.
     Simulation(Box<Simulation>),
     /// Figures of a super-program on ranks, with its simulations.
@@ -40,7 +38,7 @@ impl Recorded {
     /// Returns the figures of each implementation; none of a super-program.
     pub fn results(&self) -> &[Report] {
         match &self.what {
-            What::Program(results) | What::Bench(results) => results,
+            What::Results(results) => results,
             What::Simulation(_) | What::Farm(_) => &[],
         }
     }
@@ -84,9 +82,9 @@ pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorde
         }
         Ok(What::Farm(Box::new(farm)))
     } else if has("app") {
-        from_value(results).map(What::Program)
+        from_value(results).map(What::Results)
     } else if has("bench") {
-        from_value(results).map(|of: Vec<Figures>| What::Bench(of.into_iter().map(Report::from).collect()))
+        from_value(results).map(|of: Vec<Figures>| What::Results(of.into_iter().map(Report::from).collect()))
     } else if has("policy") {
         Simulation::deserialize(&object).map(|simulation| What::Simulation(Box::new(simulation)))
     } else {
