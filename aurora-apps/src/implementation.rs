@@ -18,6 +18,8 @@ pub enum Implementation {
     /// Isend and Irecv of MPI. Programs compute with data as it arrives.
     MpiIsend,
     /// Isend and Irecv of MPI, without computing during a load.
+    ///
+    /// The programs of the paper are of this form.
     MpiIsendWhole,
     /// Isend and Irecv of MPI around a ring of ranks.
     MpiRing,
@@ -26,10 +28,14 @@ pub enum Implementation {
     /// This library without a behaviour, element by element.
     Naive,
     /// Pages that are copied when they are touched, and syncs.
+    ///
+    /// The program has a Paged scope. Its first choice is a HaloCache.
     Pages,
     /// Pages as in TreadMarks: a request for each page and rank that has written it.
     Treadmarks,
     /// Partial sums of each rank, merged at the end.
+    ///
+    /// The program has an Accumulate. Its first choice is a ReleaseC.
     Accumulate,
     /// The sequential program, on rank 0 alone.
     Sequential,
@@ -258,5 +264,19 @@ mod tests {
         let wanted = [Implementation::Aurora; 2];
         assert_eq!(Program("mm2").check(&wanted[..1], ALONE), Ok(()));
         assert_eq!(Program("mm2").check(&wanted, ALONE), Err((Implementation::Aurora, Refusal::Twice)));
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_command_line() {
+        fn check<E: ValueEnum + Copy>(name: fn(E) -> &'static str) {
+            for value in E::value_variants() {
+                let shown = value.to_possible_value().expect("it is not hidden");
+                assert_eq!(shown.get_name(), name(*value));
+            }
+        }
+        check(Implementation::name);
+        check(crate::mm2::Kernel::name);
+        check(crate::psrs::Input::name);
+        check(crate::tsp::Named::name);
     }
 }

@@ -7,6 +7,7 @@ use crate::tally::{Repetition, Tally};
 use crate::values::number;
 use aurora_core::prelude::*;
 use clap::Args;
+use serde::Serialize;
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub trait App: Args + Clone + Debug + Sync {
     /// The program's name, and its implementations.
     const PROGRAM: Program;
     /// The report of an implementation.
-    type Report;
+    type Report: Measured + Serialize + Send;
 
     /// Collective. Runs and verifies all repetitions of the job by each implementation. It calls `progress` with the
     /// number of completed repetitions. The report is the same on all ranks.
@@ -34,18 +35,23 @@ pub struct Job<P: Args> {
     pub program: P,
     /// Implementation to run. Several, separated by commas, take turns in one job.
     #[arg(id = IMPLEMENTATIONS, long = "impl", value_name = "IMPL", value_delimiter = ',')]
-    #[arg(value_enum, default_value = "aurora")]
+    #[arg(value_enum, default_values_t = [Implementation::default()])]
     pub implementations: Vec<Implementation>,
     /// Number of repetitions, each with new data.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<usize>(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = REPS, value_parser = number::<usize>(1..=1_000_000))]
     pub reps: usize,
     /// Seed of the data [default: a new one each time].
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..))]
     pub seed: Option<u64>,
-    /// Damage each result before it is verified, to show that the verification can fail.
+    /// Damage each result before it is verified.
+    ///
+    /// It shows that the verification can fail.
     #[arg(long, hide = true)]
     pub damage: bool,
 }
+
+/// The default number of repetitions.
+const REPS: usize = 5;
 
 /// The id of `--impl` in clap. The command replaces the parser by one that accepts the program's implementations only.
 pub const IMPLEMENTATIONS: &str = "implementations";
@@ -53,19 +59,22 @@ pub const IMPLEMENTATIONS: &str = "implementations";
 impl<P: Args> Job<P> {
     /// Returns the job of `program` with the default implementation, number of repetitions and seed.
     pub fn of(program: P) -> Self {
-        Job { program, implementations: vec![Implementation::default()], reps: 5, seed: None, damage: false }
+        Job { program, implementations: vec![Implementation::default()], reps: REPS, seed: None, damage: false }
     }
 }
 
 /// Returns the parameters of a command line that has no arguments.
+///
+/// # Panics
+/// A parameter has no default.
 pub fn defaults<P: Args>() -> P {
     let command = P::augment_args(clap::Command::new("")).no_binary_name(true);
     let parsed = command.try_get_matches_from([""; 0]).and_then(|matches| P::from_arg_matches(&matches));
     parsed.expect("each parameter has a default")
 }
 
-/// The implementations of a job, which take turns in each repetition. `L` has the state of one.
-pub struct Turns<'a, L> {
+/// The repetitions of a job, in each of which its implementations take turns. `L` has the state of one implementation.
+pub struct Repetitions<'a, L> {
     world: &'a World,
     program: Program,
     /// The seed of the data, which is the same on all ranks.
@@ -76,7 +85,7 @@ pub struct Turns<'a, L> {
     progress: &'a mut dyn FnMut(usize),
 }
 
-impl<'a, L> Turns<'a, L> {
+impl<'a, L> Repetitions<'a, L> {
     /// Collective. Checks that all implementations of the job can run, agrees on a seed, and makes the state of each
     /// implementation by `lane`.
     ///
@@ -90,20 +99,22 @@ impl<'a, L> Turns<'a, L> {
         mut lane: impl FnMut(Implementation) -> Result<L>,
     ) -> Result<Self> {
         let Job { implementations, reps, seed, .. } = job;
-        P::PROGRAM.check(implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+        if let Err((_, refusal)) = P::PROGRAM.check(implementations, Conditions::of(world)) {
+            return Err(Error::user(refusal));
+        }
         let seed = agree::seed(world, *seed)?;
         let lanes = implementations.iter().map(|of| Ok((*of, lane(*of)?, Tally::default())));
         let lanes = lanes.collect::<Result<_>>()?;
-        Ok(Turns { world, program: P::PROGRAM, seed, reps: *reps, uncounted: 0, lanes, progress })
+        Ok(Repetitions { world, program: P::PROGRAM, seed, reps: *reps, uncounted: 0, lanes, progress })
     }
 
-    /// Adds `uncounted` repetitions at the start, which no report and no progress counts.
+    /// Runs `uncounted` more repetitions first. Neither the reports nor `progress` count them.
     pub fn uncounted(self, uncounted: usize) -> Self {
-        Turns { uncounted, ..self }
+        Repetitions { uncounted, ..self }
     }
 
-    /// Returns the numbers of the repetitions.
-    pub fn reps(&self) -> Range<usize> {
+    /// Returns the numbers of all repetitions.
+    pub fn numbers(&self) -> Range<usize> {
         0..self.uncounted + self.reps
     }
 
@@ -111,19 +122,17 @@ impl<'a, L> Turns<'a, L> {
     ///
     /// # Errors
     /// The first error of `run`, or the error that ended the job.
-    pub fn take(
-        &mut self,
-        rep: usize,
-        mut run: impl FnMut(Implementation, &mut L) -> Result<Repetition>,
-    ) -> Result<()> {
-        let counted = (rep + 1).checked_sub(self.uncounted).filter(|counted| *counted > 0);
+    pub fn run(&mut self, rep: usize, mut run: impl FnMut(Implementation, &mut L) -> Result<Repetition>) -> Result<()> {
+        let counted = (rep + 1).saturating_sub(self.uncounted);
         for (implementation, lane, tally) in &mut self.lanes {
             let repetition = run(*implementation, lane)?;
-            if counted.is_some() {
+            if counted > 0 {
                 tally.add(self.world, &repetition)?;
             }
         }
-        counted.into_iter().for_each(&mut *self.progress);
+        if counted > 0 {
+            (self.progress)(counted);
+        }
         Ok(())
     }
 

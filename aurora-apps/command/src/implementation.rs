@@ -13,8 +13,8 @@ pub fn parser_of(command: &str) -> impl TypedValueParser<Value = Implementation>
     let program = Program::ALL.iter().find(|program| program.name() == command);
     let offered = operation.map(Offer::implementations).or(program.map(Offer::implementations)).unwrap_or_default();
     let shown = offered.iter().filter_map(ValueEnum::to_possible_value);
-    let named = |name: String| offered.iter().find(|of| of.name() == name).copied();
-    PossibleValuesParser::new(shown).map(move |name| named(name).expect("one of those that are shown"))
+    PossibleValuesParser::new(shown)
+        .map(|name| Implementation::from_str(&name, false).expect("one of those that are shown"))
 }
 
 /// Checks that all `wanted` implementations can run, as far as that is known before the job starts.

@@ -14,13 +14,12 @@ use aurora_apps::indexgather::IndexGather;
 use aurora_apps::job::{App, Job};
 use aurora_apps::mm2::Mm2;
 use aurora_apps::psrs::Psrs;
-use aurora_apps::report::{Comparison, Measured};
+use aurora_apps::report::Comparison;
 use aurora_apps::sor::Sor;
 use aurora_apps::sparse_mm::SparseMm;
 use aurora_apps::tsp::Tsp;
 use aurora_apps::wordcount::WordCount;
 use aurora_core::prelude::*;
-use serde::Serialize;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -39,7 +38,6 @@ pub trait Checked: App {
 /// The argument that is impossible.
 pub fn start<P: Checked>(arguments: &MeasuredArguments<P>) -> Result<ExitCode, Refusal>
 where
-    P::Report: Measured + Serialize + Send,
     for<'r> Table<'r, Comparison<P::Report>>: Display,
 {
     let MeasuredArguments { job, world } = arguments;

@@ -5,6 +5,7 @@ use aurora_apps::job::{App, Job, defaults};
 use aurora_apps::report::Report;
 use aurora_apps::tsp::{Named, Tsp};
 use aurora_core::prelude::*;
+use clap::ValueEnum;
 use std::path::PathBuf;
 use tempfile::NamedTempFile;
 
@@ -27,7 +28,7 @@ const OURS: [Implementation; 3] = [Implementation::Aurora, Implementation::Naive
 
 #[test]
 fn the_known_optima_on_any_number_of_ranks() {
-    for named in Named::ALL {
+    for &named in Named::value_variants() {
         for ranks in 1..=4 {
             let reports = run(ranks, &job(Tsp { instance: named, ..defaults() }));
             assert!(reports[0].verified, "{reports:?}");

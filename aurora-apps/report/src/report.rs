@@ -172,6 +172,12 @@ impl Report {
         Measured::is_aurora(self)
     }
 
+    /// Adds a parameter or a result.
+    pub fn measure(mut self, name: &str, value: usize) -> Self {
+        self.measures.insert(name.into(), value);
+        self
+    }
+
     /// Returns a figure by its name in the JSON object, or `None` if this run does not have it.
     pub fn figure(&self, name: &str) -> Option<Spread> {
         match (name, &self.operation) {
@@ -196,14 +202,6 @@ impl Report {
     pub fn asked(&self) -> BTreeMap<String, usize> {
         let asked = self.measures.iter().filter(|(name, _)| !FOUND.contains(&name.as_str()));
         asked.map(|(name, value)| (name.clone(), *value)).collect()
-    }
-}
-
-impl Report {
-    /// Adds a parameter or a result.
-    pub fn measure(mut self, name: &str, value: usize) -> Self {
-        self.measures.insert(name.into(), value);
-        self
     }
 }
 

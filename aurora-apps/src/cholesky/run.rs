@@ -5,7 +5,7 @@ use crate::agree;
 use crate::checksum::wrong;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::launches::Launches;
 use crate::report::Comparison;
 use crate::tally::Repetition;
@@ -26,15 +26,15 @@ impl App for Cholesky {
         let Cholesky { size, tile, .. } = job.program;
         job.program.check().map_err(|error| Error::user(error))?;
         agree::same(world, job)?;
-        let mut turns = Turns::new(world, job, progress, |_| Ok(Vec::new()))?;
+        let mut reps = Repetitions::new(world, job, progress, |_| Ok(Vec::new()))?;
         let mut residual = 0.0_f64;
-        for rep in turns.reps() {
-            let matrix = Matrix::new(&job.program, turns.seed, rep);
+        for rep in reps.numbers() {
+            let matrix = Matrix::new(&job.program, reps.seed, rep);
             let answer = world.is_root().then(|| Answer::new(matrix));
             let of_this = world.broadcast(0, answer.as_ref().map_or(0.0, |answer| answer.residual))?;
             // A NaN stays.
             residual = if of_this > residual || of_this.is_nan() { of_this } else { residual };
-            turns.take(rep, |implementation, launches| {
+            reps.run(rep, |implementation, launches| {
                 let (laps, found) = match implementation {
                     Implementation::Sequential => alone(world, matrix)?,
                     _ => by_super_program(world, job, matrix, launches)?,
@@ -44,7 +44,7 @@ impl App for Cholesky {
                 Ok(Repetition { laps, sequential, wrong })
             })?;
         }
-        turns.compare("", size, |run, launches| CholeskyReport {
+        reps.compare("", size, |run, launches| CholeskyReport {
             run: run.measure("tile", tile),
             residual,
             launches: Launches::of(launches),

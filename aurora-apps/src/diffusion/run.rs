@@ -6,7 +6,7 @@ use crate::block::{by_weight, check_weights};
 use crate::check;
 use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::{number, weight};
@@ -40,18 +40,19 @@ impl App for Diffusion {
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
         let diffusion = &job.program;
         check_weights(&diffusion.weights, &job.implementations)?;
+        let mut reps =
+            Repetitions::new(world, job, progress, |implementation| heating(world, diffusion, implementation))?;
         let mut shared = Shared::new(world, diffusion)?;
-        let mut turns = Turns::new(world, job, progress, |implementation| heating(world, diffusion, implementation))?;
-        for rep in turns.reps() {
-            let plate = Plate::new(turns.seed, rep);
+        for rep in reps.numbers() {
+            let plate = Plate::new(reps.seed, rep);
             let answer = world.is_root().then(|| Answer::new(diffusion, plate));
-            turns.take(rep, |_, lane| {
+            reps.run(rep, |_, lane| {
                 let laps = lane.run(diffusion, plate, &mut shared)?;
                 shared.verify(world, job, laps, answer.as_ref())
             })?;
         }
         let Diffusion { rows, cols, steps, .. } = *diffusion;
-        turns.compare("fixed", rows, |report, _| report.measure("cols", cols).measure("steps", steps))
+        reps.compare("fixed", rows, |report, _| report.measure("cols", cols).measure("steps", steps))
     }
 }
 

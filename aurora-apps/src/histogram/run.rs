@@ -4,7 +4,7 @@ use super::{Draws, accumulate, in_turns, release, sequential};
 use crate::check;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::number;
@@ -32,15 +32,15 @@ impl App for Histogram {
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
         let Histogram { table, updates } = job.program;
         let lane = |implementation| Lane::new(world, &job.program, implementation);
-        let mut turns = Turns::new(world, job, progress, lane)?;
+        let mut reps = Repetitions::new(world, job, progress, lane)?;
         let mut expected = GVector::new(world, table)?;
-        for rep in turns.reps() {
-            let draws = Draws::new(turns.seed, rep, table, updates);
+        for rep in reps.numbers() {
+            let draws = Draws::new(reps.seed, rep, table, updates);
             let answer = world.is_root().then(|| Answer::new(table, draws, world.size()));
             let (right, sequential) =
                 answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.table[..], answer.seconds));
             check::spread(world, right, &mut expected)?;
-            turns.take(rep, |_, lane| {
+            reps.run(rep, |_, lane| {
                 let laps = lane.count(draws)?;
                 if job.damage {
                     misplace(world, &mut lane.table)?;
@@ -50,7 +50,7 @@ impl App for Histogram {
                 Ok(Repetition { laps, sequential, wrong })
             })?;
         }
-        turns.compare("counters", table, |report, _| report.measure("updates", updates))
+        reps.compare("counters", table, |report, _| report.measure("updates", updates))
     }
 }
 

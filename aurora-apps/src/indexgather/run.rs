@@ -4,7 +4,7 @@ use super::{Lookups, batched, one_by_one, sequential};
 use crate::check;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::number;
@@ -30,14 +30,14 @@ impl App for IndexGather {
     /// Verifies every value that is read, also by the sequential program.
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
         let IndexGather { table, reads } = job.program;
+        let mut reps = Repetitions::new(world, job, progress, |_| Ok(()))?;
         let mut shared = Shared::new(world, table)?;
-        let mut turns = Turns::new(world, job, progress, |_| Ok(()))?;
-        for rep in turns.reps() {
-            let lookups = Lookups::new((table, reads), turns.seed, rep, job.damage);
+        for rep in reps.numbers() {
+            let lookups = Lookups::new((table, reads), reps.seed, rep, job.damage);
             shared.fill(lookups)?;
             let mut alone = world.is_root().then(|| Alone::new(world, table, lookups));
             let sequential = alone.as_mut().map_or(0.0, Alone::read);
-            turns.take(rep, |implementation, ()| {
+            reps.run(rep, |implementation, ()| {
                 let (laps, wrong) = match implementation {
                     Implementation::Sequential => (by_one(world, alone.as_mut())?, 0),
                     implementation => shared.read(implementation, lookups)?,
@@ -46,7 +46,7 @@ impl App for IndexGather {
                 Ok(Repetition { laps, sequential, wrong })
             })?;
         }
-        turns.compare("random", table, |report, ()| report.measure("reads", reads))
+        reps.compare("random", table, |report, ()| report.measure("reads", reads))
     }
 }
 

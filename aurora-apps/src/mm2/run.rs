@@ -6,7 +6,7 @@ use crate::block::{by_weight, check_weights};
 use crate::check;
 use crate::clock::{Clock, Laps, Pace, apart};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::{number, weight};
@@ -40,18 +40,18 @@ impl App for Mm2 {
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
         let mm2 = &job.program;
         check_weights(&mm2.weights, &job.implementations)?;
+        let reps = Repetitions::new(world, job, progress, |implementation| multiplication(world, mm2, implementation))?;
+        let mut reps = reps.uncounted(mm2.pace.uncounted());
         let mut shared = Shared::new(world, mm2)?;
-        let turns = Turns::new(world, job, progress, |implementation| multiplication(world, mm2, implementation))?;
-        let mut turns = turns.uncounted(mm2.pace.uncounted());
-        for rep in turns.reps() {
-            let entries = Matrices::new(turns.seed, rep);
+        for rep in reps.numbers() {
+            let entries = Matrices::new(reps.seed, rep);
             let answer = world.is_root().then(|| Answer::new(mm2, entries));
-            turns.take(rep, |_, lane| {
+            reps.run(rep, |_, lane| {
                 let laps = lane.run(mm2.kernel, entries, mm2.pace, &mut shared)?;
                 shared.verify(world, job.damage, laps, answer.as_ref())
             })?;
         }
-        turns.compare(mm2.kernel.name(), mm2.size, |report, _| report)
+        reps.compare(mm2.kernel.name(), mm2.size, |report, _| report)
     }
 }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 /// The kinds of data sets.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Input {
-    /// Random keys, as in the paper.
+    /// Random keys.
+    ///
+    /// The paper has these.
     #[default]
     Uniform,
     /// Sorted keys.
@@ -19,7 +21,9 @@ pub enum Input {
     Equal,
     /// Sixteen values.
     Few,
-    /// A few values often, many values rarely (Zipf): the k-th with a probability proportional to 1/k.
+    /// A few values often, many values rarely (Zipf).
+    ///
+    /// The probability of the k-th of 65536 values is proportional to 1/k.
     Zipf,
 }
 

@@ -4,7 +4,7 @@ use super::{Input, Keys, Sorter, sort};
 use crate::check;
 use crate::clock::{Clock, Laps, Pace, apart};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::number;
@@ -33,19 +33,19 @@ impl App for Psrs {
     /// Verifies that the result is in order and has the keys of the input.
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
         let Psrs { keys: length, input, pace } = job.program;
-        let turns = Turns::new(world, job, progress, |implementation| sorting(world, length, implementation))?;
-        let mut turns = turns.uncounted(pace.uncounted());
-        let (seed, keys) = (turns.seed, Keys::new(input, length, turns.seed));
+        let reps = Repetitions::new(world, job, progress, |implementation| sorting(world, length, implementation))?;
+        let mut reps = reps.uncounted(pace.uncounted());
+        let keys = Keys::new(input, length, reps.seed);
         let mut expected = GVector::new(world, length)?;
-        for rep in turns.reps() {
-            let keys = keys.repetition(rep, seed);
+        for rep in reps.numbers() {
+            let keys = keys.repetition(rep, reps.seed);
             let answer = world.is_root().then(|| Answer::new(length, &keys));
             let (right, sequential) = match &answer {
                 Some(answer) => (&answer.sorted[..], answer.seconds),
                 None => (&[][..], 0.0),
             };
             check::spread(world, right, &mut expected)?;
-            turns.take(rep, |_, lane| {
+            reps.run(rep, |_, lane| {
                 let laps = lane.run(&keys, pace)?;
                 // A rank reads its neighbour's last key too.
                 world.barrier()?;
@@ -58,7 +58,7 @@ impl App for Psrs {
                 Ok(Repetition { laps, sequential, wrong: wrong + u64::from(!in_order(sorted)?) })
             })?;
         }
-        turns.compare(input.name(), length, |report, _| report)
+        reps.compare(input.name(), length, |report, _| report)
     }
 }
 

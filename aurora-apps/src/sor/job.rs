@@ -95,7 +95,7 @@ fn problem() -> impl TypedValueParser<Value = Problem> {
     ];
     let shown = named.each_ref().map(|(problem, help)| PossibleValue::new(problem.name).help(*help));
     let of = move |name: String| named.iter().find(|(problem, _)| problem.name == name).map(|(of, _)| of.clone());
-    PossibleValuesParser::new(shown).try_map(move |name| of(name).ok_or("no such matrix"))
+    PossibleValuesParser::new(shown).map(move |name| of(name).expect("one of those that are shown"))
 }
 
 /// A matrix that would take an implementation too long.

@@ -10,7 +10,7 @@ use super::{
 use crate::check;
 use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use aurora_core::prelude::*;
@@ -39,19 +39,19 @@ impl App for Sor {
 fn run_as<T: Real>(world: &World, job: &Job<Sor>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     job.check().map_err(|refusal| Error::user(refusal))?;
     let problem = &job.program.problem;
+    let mut reps = Repetitions::new(world, job, progress, |_| Ok(None))?;
     let mut shared = Shared::<T>::new(world, problem)?;
-    let mut turns = Turns::new(world, job, progress, |_| Ok(()))?;
-    for rep in turns.reps() {
-        let start = problem.start(turns.seed, rep);
+    for rep in reps.numbers() {
+        let start = problem.start(reps.seed, rep);
         let answer = world.is_root().then(|| Answer::new(problem, start));
-        turns.take(rep, |implementation, ()| {
+        reps.run(rep, |implementation, counts| {
             let laps = relaxation(implementation)(world, problem, start, &mut shared)?;
+            *counts = shared.counts.take();
             shared.verify(world, job, laps, answer.as_ref())
         })?;
     }
-    turns.compare(problem.name, problem.rows, |report, ()| {
-        let is_treadmarks = report.implementation == Implementation::Treadmarks.name();
-        let causes = causes(shared.counts).into_iter().filter(|_| is_treadmarks);
+    reps.compare(problem.name, problem.rows, |report, counts| {
+        let causes = counts.map(causes).into_iter().flatten();
         causes.fold(report, |report, (name, count)| report.measure(name, count as usize))
     })
 }
@@ -105,7 +105,7 @@ fn by_treadmarks<T: Real>(world: &World, problem: &Problem, start: Start, shared
     let inner = mine.start.max(1)..mine.end.min(problem.rows.saturating_sub(1));
     half_sweeps_by_treadmarks(&tmk, (&mut red, &mut black), inner, problem.cols, problem.half_sweeps, &mut clock)?;
     let laps = clock.stop()?;
-    shared.counts = tmk.total_counts(world)?;
+    shared.counts = Some(tmk.total_counts(world)?);
     for (array, half) in [(&mut red, &mut shared.red), (&mut black, &mut shared.black)] {
         let mut own = half.owner_computes_mut()?;
         own.local_mut().copy_from_slice(&array.read(elements.clone())?);
@@ -163,20 +163,14 @@ pub(super) struct Shared<T: Real> {
     expected_red: GVector<T>,
     /// The sequential program's black elements.
     expected_black: GVector<T>,
-    /// The counts of the last repetition by TreadMarks.
-    counts: Counts,
+    /// The counts of a repetition by TreadMarks.
+    counts: Option<Counts>,
 }
 
 impl<T: Real> Shared<T> {
     fn new(world: &World, problem: &Problem) -> Result<Self> {
         let half = || GVector::new(world, MatrixDim::new(problem.rows, problem.half_cols()));
-        Ok(Shared {
-            red: half()?,
-            black: half()?,
-            expected_red: half()?,
-            expected_black: half()?,
-            counts: Counts::default(),
-        })
+        Ok(Shared { red: half()?, black: half()?, expected_red: half()?, expected_black: half()?, counts: None })
     }
 
     /// Each rank fills its own rows.

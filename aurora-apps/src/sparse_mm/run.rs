@@ -7,7 +7,7 @@ use crate::agree;
 use crate::checksum::wrong;
 use crate::clock::{Clock, Laps, Work};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::Comparison;
 use crate::tally::Repetition;
 use aurora_core::prelude::*;
@@ -26,11 +26,11 @@ impl App for SparseMm {
         let SparseMm { size, density, block, .. } = job.program;
         job.program.check().map_err(|error| Error::user(error))?;
         agree::same(world, job)?;
-        let mut turns = Turns::new(world, job, progress, |_| Ok(Vec::new()))?;
-        for rep in turns.reps() {
-            let matrices = Matrices::new(&job.program, turns.seed, rep);
+        let mut reps = Repetitions::new(world, job, progress, |_| Ok(Vec::new()))?;
+        for rep in reps.numbers() {
+            let matrices = Matrices::new(&job.program, reps.seed, rep);
             let answer = world.is_root().then(|| Answer::new(matrices));
-            turns.take(rep, |implementation, launches| {
+            reps.run(rep, |implementation, launches| {
                 let (laps, found) = match implementation {
                     Implementation::Sequential => alone(world, matrices)?,
                     _ => by_super_program(world, job, matrices, launches)?,
@@ -40,7 +40,7 @@ impl App for SparseMm {
                 Ok(Repetition { laps, sequential, wrong })
             })?;
         }
-        turns.compare(&in_words(density), size, |run, launches| SparseReport {
+        reps.compare(&in_words(density), size, |run, launches| SparseReport {
             run: run.measure("block", block),
             density,
             launch: Launch::of(launches),

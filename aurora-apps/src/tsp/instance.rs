@@ -65,16 +65,17 @@ pub enum Named {
     /// 14 towns in Burma.
     Burma14,
     /// 17 cities.
+    ///
+    /// By Groetschel.
     Gr17,
     /// 21 cities.
+    ///
+    /// By Groetschel.
     #[default]
     Gr21,
 }
 
 impl Named {
-    /// All variants.
-    pub const ALL: [Named; 3] = [Named::Burma14, Named::Gr17, Named::Gr21];
-
     /// Returns the name in TSPLIB.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use super::search::{Search, Tour, sequential};
 use super::{Instance, MOST_CITIES, Named, tsplib};
 use crate::clock::Clock;
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::number;
@@ -44,15 +44,15 @@ impl App for Tsp {
     /// # Errors
     /// Also a file that cannot be read, or a [`Fault`](tsplib::Fault) in it. Rank 0 reads it.
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
-        let mut turns = Turns::new(world, job, progress, |implementation| Lane::new(world, implementation))?;
+        let mut reps = Repetitions::new(world, job, progress, |implementation| Lane::new(world, implementation))?;
         let mut size = 0;
-        for rep in turns.reps() {
-            let instance = instance(world, &job.program, turns.seed.wrapping_add(rep as u64))?;
+        for rep in reps.numbers() {
+            let instance = instance(world, &job.program, reps.seed.wrapping_add(rep as u64))?;
             size = instance.cities();
             let answer = if world.is_root() { Some(Answer::new(&instance)?) } else { None };
-            turns.take(rep, |_, lane| lane.run(job, &instance, answer.as_ref()))?;
+            reps.run(rep, |_, lane| lane.run(job, &instance, answer.as_ref()))?;
         }
-        turns.compare(job.program.source(), size, |report, lane| {
+        reps.compare(job.program.source(), size, |report, lane| {
             let Lane { length, nodes, improvements, .. } = *lane;
             report.measure("length", length).measure("nodes", nodes).measure("improvements", improvements)
         })
@@ -60,13 +60,14 @@ impl App for Tsp {
 }
 
 impl Tsp {
+    /// Returns the built-in instance, if it is the source.
+    fn named(&self) -> Option<Named> {
+        (self.file.is_none() && self.cities.is_none()).then_some(self.instance)
+    }
+
     /// Returns the name of the instance, or the kind of its source.
     fn source(&self) -> &'static str {
-        match self {
-            Tsp { file: Some(_), .. } => "file",
-            Tsp { cities: Some(_), .. } => "random",
-            Tsp { instance, .. } => instance.name(),
-        }
+        self.named().map_or(if self.file.is_some() { "file" } else { "random" }, Named::name)
     }
 
     fn make(&self, seed: u64) -> Result<Instance> {
@@ -88,8 +89,7 @@ impl Tsp {
     }
 }
 
-/// The maximum length of a file, in bytes: a matrix of [`MOST_CITIES`], with room for names and
-/// comments.
+/// The maximum length of a file, in bytes: a matrix of [`MOST_CITIES`], with room for names and comments.
 const LONGEST: u64 = 1 << 20;
 
 fn read(path: &Path) -> std::result::Result<Instance, String> {
@@ -102,7 +102,7 @@ fn read(path: &Path) -> std::result::Result<Instance, String> {
     let mut text = String::new();
     let length = file.take(LONGEST + 1).read_to_string(&mut text).map_err(fault)? as u64;
     if length > LONGEST {
-        return Err(format!("the file is longer than {LONGEST} bytes, which {} cities do not take", MOST_CITIES));
+        return Err(format!("the file is longer than {LONGEST} bytes, which {MOST_CITIES} cities do not take"));
     }
     tsplib::parse(&text).map_err(|fault| fault.to_string())
 }
@@ -173,8 +173,7 @@ impl<'w> Lane<'w> {
         }
         (self.length, self.nodes, self.improvements) = (tour.length as usize, nodes as usize, improvements as usize);
         let is_tour = instance.length(&tour.cities) == Some(tour.length);
-        let Tsp { instance: named, cities, file, .. } = &job.program;
-        let known = cities.is_some() || file.is_some() || named.optimum() == tour.length;
+        let known = job.program.named().is_none_or(|named| named.optimum() == tour.length);
         let shortest = answer.is_none_or(|answer| answer.tour.length == tour.length);
         let wrong = u64::from(!(is_tour && known && shortest));
         let sequential = answer.map_or(0.0, |answer| answer.seconds);

@@ -205,6 +205,7 @@ pub fn sequential(instance: &Instance) -> Result<Tour> {
 mod tests {
     use super::*;
     use crate::tsp::Named;
+    use clap::ValueEnum;
 
     /// Returns the length of the shortest tour by trying all tours.
     fn by_trying_all(instance: &Instance) -> u32 {
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn finds_the_known_optima() {
-        for named in Named::ALL {
+        for &named in Named::value_variants() {
             let instance = named.instance();
             let tour = sequential(&instance).unwrap();
             assert_eq!((tour.length, instance.length(&tour.cities)), (named.optimum(), Some(tour.length)), "{named:?}");

@@ -4,7 +4,7 @@ use super::{Texts, count, number_of, one_by_one, sequential, word};
 use crate::check;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Implementation, Program};
-use crate::job::{App, Job, Turns};
+use crate::job::{App, Job, Repetitions};
 use crate::report::{Comparison, Report};
 use crate::tally::Repetition;
 use crate::values::{bytes_or_none, number};
@@ -32,15 +32,15 @@ impl App for WordCount {
     /// Verifies the count of every word.
     fn run(world: &World, job: &Job<Self>, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
         let WordCount { bytes, words } = job.program;
-        let mut turns = Turns::new(world, job, progress, |implementation| Lane::new(world, implementation))?;
+        let mut reps = Repetitions::new(world, job, progress, |implementation| Lane::new(world, implementation))?;
         let mut expected = GVector::<u64>::new(world, words)?;
-        for rep in turns.reps() {
-            let texts = Texts::new(turns.seed, rep, words, bytes / world.size());
+        for rep in reps.numbers() {
+            let texts = Texts::new(reps.seed, rep, words, bytes / world.size());
             let answer = world.is_root().then(|| Answer::new(words, texts, world.size()));
             let (right, sequential) =
                 answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.counts[..], answer.seconds));
             check::spread(world, right, &mut expected)?;
-            turns.take(rep, |_, lane| {
+            reps.run(rep, |_, lane| {
                 let (laps, mut counted) = lane.count(texts)?;
                 if job.damage && world.is_root() {
                     *counted.entry(word(0)).or_insert(0) += 1;
@@ -48,7 +48,7 @@ impl App for WordCount {
                 Ok(Repetition { laps, sequential, wrong: wrong_counts(world, counted, &expected)? })
             })?;
         }
-        turns.compare("bytes", bytes, |report, _| report.measure("words", words))
+        reps.compare("bytes", bytes, |report, _| report.measure("words", words))
     }
 }
 

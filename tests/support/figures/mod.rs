@@ -48,7 +48,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Measures rows, and prints a line for each as soon as possible. `figures` are those of [`line`], `runs` the
+    /// Measures rows, and prints a line for each as soon as possible. `figures` are those of [`line()`], `runs` the
     /// jobs of a row, `aurora` the build for a job.
     pub fn fill<'a>(
         rows: &[Row],
