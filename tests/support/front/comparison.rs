@@ -51,6 +51,10 @@ fn comparison(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
     let is_bare_load = name.strip_prefix("load-").is_some_and(|rest| rest.starts_with(|of: char| of.is_ascii_digit()));
     let others: Vec<_> = beside.split("; ").collect();
     let mpis = others.iter().filter(|other| ["mpi-", "Open MPI ", "MPICH "].iter().any(|mpi| other.starts_with(mpi)));
+    if mpis.clone().count() == 0 && place.ends_with("nodes") {
+        // Each row of the cluster has both MPIs.
+        return Err(Malformed);
+    }
     let unit = aurora.rsplit(' ').next().unwrap_or_default();
     if mpis.clone().count() == 0 || is_bare_load && place.contains("ranks") || ["%", "s"].contains(&unit) {
         return Ok(None);

@@ -148,6 +148,7 @@ mod tests {
             ("(0.50 x)", "(0.00 x)"),
             ("**1.020** / **1.500** x", "**1.020** x"),
             ("; MPICH **1.250**", "; **1.250**"),
+            ("Open MPI **2000.0** (defaults); MPICH **2015.3**", "**2000.0** (defaults); **2015.3**"),
         ] {
             assert!(RESULTS.contains(whole) && comparisons(&RESULTS.replace(whole, damaged)).is_err(), "{damaged}");
         }
