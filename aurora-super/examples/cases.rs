@@ -9,7 +9,7 @@
 use aurora_super::Policy;
 use aurora_super::dispatch::Config;
 use aurora_super::execute::Limits;
-use aurora_super::sim::{Case, Cost, Link, OwnOutcome, OwnSetting, SuperProgram, Work, own};
+use aurora_super::sim::{Case, Link, OwnOutcome, SuperProgram, own};
 
 struct Regime {
     message: f64,
@@ -65,25 +65,6 @@ impl Regime {
         }
     }
 
-    fn experiment(&self) {
-        println!("\nS2's experiment: policy R, 4 ms an instruction in the mean, 20 ms a block, 8 nodes of two cores");
-        println!("threads   seconds  alive  missed   p_c  efficiency");
-        for threads in [1, 2, 4, 6, 8, 12, 16] {
-            let setting = OwnSetting {
-                dispatch: Config::new(Policy::R),
-                limits: Limits { running: threads, in_flight: threads, budget: None },
-                cores: 2,
-                cost: Cost::Drawn(Work { below: 8_000, seed: 1 }),
-                link: Link { message: self.message, ..Link::delay(20_000.0) },
-                dispatcher: self.dispatcher,
-                ..OwnSetting::new(Policy::R, vec![1.0; 8], 1)
-            };
-            let it = own(&setting).expect("it can be simulated");
-            print!("{threads:7} {:9.3} {:6.2}", it.common.makespan / 1e6, it.parallelism);
-            println!(" {:7.3} {:5.2} {:11.3}", it.miss_ratio, it.critical, it.common.efficiency);
-        }
-    }
-
     /// 256r2 with ranges: a node knows the next instructions of its group, and fetches their operands.
     fn ranges(&self) {
         println!("\n256r2 on 8 nodes with ranges, 6 in flight, 2 running");
@@ -106,6 +87,5 @@ impl Regime {
 fn main() {
     let regime = Regime::from_arguments();
     regime.table();
-    regime.experiment();
     regime.ranges();
 }

@@ -1,7 +1,7 @@
 //! A progress bar for users at a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 use std::time::{Duration, Instant};
 
 /// The time after which a bar appears.
@@ -19,6 +19,13 @@ impl Progress {
     /// Makes a progress bar for `of` repetitions. `wanted` is true on a rank that prints for people.
     pub fn new(of: usize, wanted: bool) -> Self {
         Progress { started: Instant::now(), of: of as u64, wanted: wanted && stdout().is_terminal(), bar: None }
+    }
+
+    /// Makes a progress bar on standard error, for a program that prints to standard output later, or while it runs if
+    /// `prints` is true: not on the same terminal then.
+    pub fn beside(of: usize, prints: bool) -> Self {
+        let wanted = stderr().is_terminal() && !(prints && stdout().is_terminal());
+        Progress { started: Instant::now(), of: of as u64, wanted, bar: None }
     }
 
     /// Shows that `done` repetitions are completed.

@@ -107,6 +107,18 @@ pub enum Reason {
         "a schedule is one of variants: add `--variant <LIST>`, or `--case <CASE>` without `--policy`, or leave it out"
     )]
     Schedule,
+    /// Results that stay with their owners, in versions that do not update remotely.
+    #[error("results can stay with their owners in version R only: add `--variant R`, or a case that has R")]
+    ResultsStay,
+    /// The size of a block without a bandwidth, in paper mode.
+    #[error("in paper mode the bytes of a block matter by their time on a link: add `--bandwidth <MBIT>`")]
+    NoBandwidth,
+    /// A bandwidth without the size of a block, in paper mode.
+    #[error(
+        "in paper mode a bandwidth needs the bytes of a block: add `--rows <N>` and `--density <SHARE>`, or \
+         `--block-bytes <BYTES>`"
+    )]
+    NoBlock,
     /// A text that names no source of an efficiency.
     #[error("write a configuration ({example}), per cent with its sign (`77.8%`), or `curve`")]
     Origin {

@@ -135,6 +135,128 @@ fn a_table_has_policies_in_rows_and_nodes_in_columns() {
     assert_eq!(measure("loads")[1..], [words("syn 0 16"), words("S 0 16")]);
 }
 
+/// The mean of 8 numbers that are drawn evenly from 0 to 1000 has a mean of 500, and a standard deviation of
+/// 1000 / sqrt(12 x 8). Alone, a node computes their sum.
+#[test]
+fn spreads_are_those_of_the_distribution_that_is_drawn_from() {
+    for (blocks, draws) in [(1, 1.0_f64), (2, 8.0)] {
+        let line = format!("simulate --nodes 1 --policy S --blocks {blocks} --work 1000 --reps 20000 --seed 3 --json");
+        let point = &objects(&line)[0];
+        let number = |value: &Value| value.as_f64().expect("a number") / draws;
+        let spread = &point["spread"]["makespan"];
+        let [mean, deviation, least, most] =
+            [&point["makespan"], &spread["deviation"], &spread["min"], &spread["max"]].map(number);
+        let expected = 1000.0 / (12.0 * draws).sqrt();
+        // The standard errors are 0.7 % of the deviation for the mean, and at most 0.5 % for the deviation.
+        assert!((mean - 500.0).abs() < 0.04 * expected, "{draws}: {mean}");
+        assert!((deviation / expected - 1.0).abs() < 0.03, "{draws}: {deviation} {expected}");
+        assert!(
+            least < 500.0 - 3.0 * expected.min(166.0) && most > 500.0 + 3.0 * expected.min(166.0),
+            "{least} {most}"
+        );
+        let exact = &point["spread"]["efficiency"];
+        assert_eq!((&exact["deviation"], &exact["min"], &exact["max"]), (&0.0.into(), &1.0.into(), &1.0.into()));
+    }
+    let table = stdout(&aurora("simulate --nodes 1,2 --policy S --blocks 2 --work 1000 --reps 50 --spread"));
+    let seconds = table.split("seconds by nodes").nth(1).expect("seconds").lines().skip(1).take(4);
+    let rows: Vec<Vec<&str>> = seconds.map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["S", "deviation", "min", "max"], "{table}");
+    let [mean, deviation, least, most] = [0, 1, 2, 3].map(|row| rows[row][1].parse::<f64>().expect("a number"));
+    assert!(least + deviation < mean && mean + deviation < most && deviation > 0.0, "{table}");
+}
+
+#[test]
+fn what_is_not_drawn_is_run_once() {
+    let reps = |line: &str| {
+        let all = objects(&format!("simulate --nodes 4 --blocks 4 --json {line}"));
+        all.iter().map(|point| (point["policy"].as_str().expect("text").to_string(), point["reps"].clone())).collect()
+    };
+    let all: Vec<(String, Value)> = reps("--costs equal --reps 3");
+    let expected = [("syn", 1), ("S", 1), ("R", 3), ("SR", 3), ("SS", 3), ("tail", 1), ("ect", 1)];
+    assert_eq!(all, expected.map(|(policy, reps)| (policy.to_string(), reps.into())));
+    let drawn: Vec<(String, Value)> = reps("--reps 3 --policy S,tail");
+    assert!(drawn.iter().all(|(_, reps)| *reps == 3), "{drawn:?}");
+
+    let case = "simulate --mode own --case 256r2 --nodes 2";
+    let (equal, drawn) = (stdout(&aurora(case)), stdout(&aurora(&format!("{case} --costs drawn --reps 4"))));
+    assert!(equal.contains("one run: nothing is drawn, so all repetitions would be equal"), "{equal}");
+    assert!(drawn.contains("means of 4 repetitions from seed 0 on") && drawn.contains("largest standard"), "{drawn}");
+    let some = stdout(&aurora("simulate --nodes 4 --blocks 4 --costs equal --policy S,R"));
+    assert!(some.contains("means of 16 repetitions from seed 0 on\nS: one run, because nothing is drawn"), "{some}");
+    assert!(some.contains("64 instructions of 10000 units, 250 units to send"), "{some}");
+}
+
+/// `tests/tables` has the tables of the version before the options of size, spread and cost, without the simulator's
+/// own time. The first line is the command.
+#[test]
+fn tables_and_seeds_of_before_give_the_same_values() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tables");
+    let mut compared = 0;
+    for file in fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path()) {
+        let before = fs::read_to_string(&file).expect("text");
+        let (command, tables) = before.split_once('\n').expect("a command");
+        let now = stdout(&aurora(command.trim_start_matches("aurora ")));
+        for table in tables.split("\n\n").map(str::trim).filter(|table| !table.is_empty()) {
+            assert!(now.contains(&format!("\n{table}\n")), "{command}\nbefore:\n{table}\nnow:\n{now}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 92);
+}
+
+#[test]
+fn sizes_and_a_bandwidth_give_the_cost_of_a_block() {
+    let line =
+        "simulate --nodes 4 --policy S --reps 1 --json --instruction 20 --rows 32768 --density 5% --bandwidth 155";
+    let point = &objects(&format!("{line} --blocks 64"))[0];
+    // Blocks of 512 x 512: 13107 numbers of 12 bytes and 513 ends of rows, in 18 packets with 98 bytes around each.
+    assert_eq!((&point["bytes"], &point["work"]), (&159_336.into(), &40_000.into()));
+    assert_eq!(point["load"].as_f64(), Some(f64::from(159_336 + 18 * 98) * 8.0 / 155.0));
+    // The result has no zeros: 512 x 512 numbers of 8 bytes take less than compressed rows.
+    assert_eq!(point["result_bytes"], 2_097_152);
+    let own = objects(&format!("{line} --blocks 8 --mode own --load 0 --dispatcher 7"));
+    let bytes =
+        objects(&line.replace("--rows 32768 --density 5%", "--block-bytes 10200000 --mode own --load 0 --blocks 8"));
+    assert_eq!((&own[0]["bytes"], &own[0]["dispatcher"]), (&10_082_720.into(), &7.0.into()));
+    assert!(bytes[0]["load_time"].as_f64() > own[0]["load_time"].as_f64(), "{} {}", bytes[0], own[0]);
+    let text = stdout(&aurora(&line.replace("--json ", "").replace("--nodes 4", "--nodes 4 --blocks 64")));
+    let about = "matrices of 32768 x 32768, blocks of 512 x 512 with 5 % non-zeros: 159336 bytes, 8.315 ms on a link of \
+                 155 Mbit/s";
+    assert!(text.contains(about), "{text}");
+}
+
+#[test]
+fn the_dispatcher_s_time_and_results_that_stay_change_what_they_should() {
+    let makespan = |line: &str| {
+        let all = objects(&format!("simulate --mode own --nodes 8 --json {line}"));
+        all.iter().map(|point| point["makespan"].as_f64().expect("a number")).collect::<Vec<_>>()
+    };
+    let (free, busy) = (makespan("--case 128s"), makespan("--case 128s --dispatcher 100"));
+    assert!(free.iter().zip(&busy).all(|(free, busy)| *busy > 1.5 * free), "{free:?} {busy:?}");
+    let (float, stay) = (makespan("--case 256r2"), makespan("--case 256r2 --results-stay"));
+    // Only the second version, R, updates results remotely.
+    assert!(float[0] == stay[0] && float[1] != stay[1] && float[2] == stay[2], "{float:?} {stay:?}");
+}
+
+#[test]
+fn clusters_are_compared_with_the_first() {
+    let text = stdout(&aurora("simulate --nodes 2,4 --policy S,R --reps 2 --speeds homogeneous --speeds 1:3:5"));
+    assert_eq!(text.matches("seconds by nodes").count(), 2, "{text}");
+    let seconds = |cluster: usize| text.split("seconds by nodes").nth(cluster).expect("seconds");
+    let gain = text.split("gain by nodes").nth(1).expect("a gain");
+    let number =
+        |of: &str, column: usize| of.lines().nth(1).and_then(|row| row.split_whitespace().nth(column)?.parse().ok());
+    let of: Option<Vec<f64>> = [seconds(1), seconds(2), gain].iter().map(|of| number(of, 1)).collect();
+    let [one, other, gain]: [f64; 3] = of.expect("numbers").try_into().expect("three");
+    assert!(
+        (one / other - gain).abs() < 1e-3 && text.contains("gain: seconds on homogeneous / seconds on 1:3:5"),
+        "{text}"
+    );
+    let own = objects("simulate --speeds 1:3 --speeds 2:6 --nodes 4 --policy S --reps 1 --blocks 8 --json");
+    let speedup = |at: usize| own[at]["speedup"].as_f64().expect("a number");
+    assert!((speedup(1) / speedup(0) - 2.0).abs() < 1e-9 && own[1]["power"] == 16.0, "{own:?}");
+}
+
 #[test]
 fn speeds_from_a_file_decide_how_many_nodes_there_are() {
     let (_file, name) = listed("# two racks\n1\n1\n2.5\n4\n");
@@ -193,9 +315,70 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--mode real", "possible values: paper, own"),
         ("--transfers broadcast", "unicast, multicast"),
         (
-            "--speeds 1:4",
-            "Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line; of ratios only 1:3 is",
+            "--speeds 1:x",
+            "Speeds are `homogeneous`, a ratio such as `1:3`, or the name of a file with one speed a line",
         ),
+        ("--speeds 1:0", "`0` is not the speed of a node: write a ratio of numbers from 0.000001 to 1000000"),
+        ("--speeds -1:3", "`-1` is not the speed of a node"),
+        ("--speeds 1:NaN", "`NaN` is not the speed of a node"),
+        ("--speeds 1:3 --speeds homogeneous --speeds 1:3", "'1:3' for '--speeds <SPEEDS>': it is there twice"),
+        ("--nodes 4,4", "4 is there twice: write each number of nodes once"),
+        ("--nodes 2,4,..,16,16", "`..` stands between"),
+        ("--policy all,all", "`syn` is there twice: name each policy once"),
+        ("--policy S,SS,s", "`S` is there twice: name each policy once"),
+        ("--mode own --variant S,S", "`S` is there twice: name each version once"),
+        ("--mode own --in-flight 4,4", "4 is there twice: write each number of instructions once"),
+        ("--costs fixed", "possible values: drawn, equal"),
+        ("--instruction 0", "'--instruction <MS>': a number of milliseconds from 0.001 to 1000000"),
+        ("--instruction -20", "a number of milliseconds from 0.001"),
+        ("--instruction NaN", "a number of milliseconds from 0.001"),
+        ("--instruction=", "invalid value '' for '--instruction <MS>'"),
+        ("--instruction 20 --instruction 20", "cannot be used multiple times"),
+        ("--instruction 20 --work 5", "cannot be used with"),
+        ("--rows 0 --density 5%", "from 1 to 1073741824"),
+        ("--rows -8 --density 5%", "from 1 to 1073741824"),
+        ("--rows NaN --density 5%", "from 1 to 1073741824"),
+        ("--rows= --density 5%", "invalid value '' for '--rows <N>'"),
+        ("--rows 64 --rows 64 --density 5%", "cannot be used multiple times"),
+        ("--rows 64", "--density <SHARE>"),
+        (
+            "--rows 1000 --density 5% --bandwidth 155",
+            "'1000' for '--rows <N>': 32 x 32 equal blocks cannot be cut of it: use 992 or 1024",
+        ),
+        ("--rows 5 --density 5% --bandwidth 155", "equal blocks cannot be cut of it: use 32"),
+        ("--rows 64 --density 5%", "matter by their time on a link: add `--bandwidth <MBIT>`"),
+        ("--rows 64 --density 5% --block-bytes 8", "cannot be used with"),
+        (
+            "--rows 1073741824 --density 50% --bandwidth 155 --blocks 1024",
+            "a block of 1048576 x 1048576 has more than 4 GiB: use more `--blocks`",
+        ),
+        ("--rows 64 --density 0", "'--density <SHARE>': a density of more than 0"),
+        ("--rows 64 --density -1", "a fraction from 0 to 1"),
+        ("--rows 64 --density NaN%", "a fraction from 0 to 1"),
+        ("--rows 64 --density 101%", "a fraction from 0 to 1"),
+        ("--rows 64 --density=", "invalid value '' for '--density <SHARE>'"),
+        ("--rows 64 --density 1 --density 1", "cannot be used multiple times"),
+        ("--density 5%", "--rows <N>"),
+        ("--block-bytes 0", "from 1 to 2147483648"),
+        ("--block-bytes -1", "from 1 to 2147483648"),
+        ("--block-bytes NaN", "from 1 to 2147483648"),
+        ("--block-bytes=", "invalid value '' for '--block-bytes <BYTES>'"),
+        ("--block-bytes 40000", "matter by their time on a link: add `--bandwidth <MBIT>`"),
+        ("--bandwidth 0", "'--bandwidth <MBIT>': a number of Mbit/s from 0.001 to 1000000000"),
+        ("--bandwidth -155", "a number of Mbit/s from 0.001"),
+        ("--bandwidth NaN", "a number of Mbit/s from 0.001"),
+        ("--bandwidth=", "invalid value '' for '--bandwidth <MBIT>'"),
+        ("--bandwidth 155", "add `--rows <N>` and `--density <SHARE>`, or `--block-bytes <BYTES>`"),
+        ("--dispatcher 5", "'--dispatcher <UNITS>' cannot be used here: it belongs to own mode"),
+        ("--mode own --dispatcher -5", "a number of units from 0"),
+        ("--mode own --dispatcher NaN", "a number of units from 0"),
+        ("--mode own --dispatcher=", "invalid value '' for '--dispatcher <UNITS>'"),
+        ("--mode own --dispatcher 5 --dispatcher 5", "cannot be used multiple times"),
+        ("--results-stay", "'--results-stay' cannot be used here: it belongs to own mode"),
+        ("--mode own --results-stay", "in version R only: add `--variant R`, or a case that has R"),
+        ("--mode own --case 256r1 --results-stay", "in version R only"),
+        ("--mode own --case 256s --rows 64 --density 5%", "cannot be used with"),
+        ("--json --spread", "cannot be used with"),
         (
             "--case 256r2",
             "the argument '--case <CASE>' cannot be used here: it belongs to own mode: add `--mode own`, or leave",
@@ -206,7 +389,7 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--variant S", "'--variant <LIST>' cannot be used here: it belongs to own mode"),
         ("--mode own --transfers multicast", "own mode sends each block to who asks for it"),
         ("--mode own --in-flight 0", "`0` is not a number of instructions: write numbers from 1 to 65536"),
-        ("--mode own --case 512s", "there is no case `512s`: use one of 256r1, 256r2, 128r, 256s, 128s"),
+        ("--mode own --case 512s", "there is no case `512s`: use one of 256r1, 256r2, 128r, 256s, 128s, or s2"),
         ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8 nodes only; set the latency by `--latency`"),
         ("--mode own --case 256s --blocks 4", "cannot be used with"),
         ("--mode own --variant S,X", "there is no version `X`: use one of S, R, D, M, G, N"),

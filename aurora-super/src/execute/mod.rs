@@ -257,6 +257,11 @@ impl<P: Program> Execute<P> {
         self.flights.len() as u32
     }
 
+    /// Returns the number of instructions in flight that wait for an operand, or for the value of their result.
+    pub fn waiting(&self) -> u32 {
+        self.flights.iter().filter(|flight| flight.missing > 0 || flight.lacks_value).count() as u32
+    }
+
     /// Returns true if it has nothing to execute: all granted instructions have run, and are reported.
     pub fn is_idle(&self) -> bool {
         self.grants.is_empty() && self.flights.is_empty()

@@ -130,6 +130,12 @@ impl Policy {
         [self.first, self.next] == [Choice::Own; 2] && self.then == Then::Stop
     }
 
+    /// Returns true if it picks groups at random. A policy that does not makes the same choices for every seed.
+    pub fn is_random(&self) -> bool {
+        let is_drawn = |choice| matches!(choice, Choice::Random | Choice::Smart);
+        is_drawn(self.first) || is_drawn(self.next)
+    }
+
     /// Returns the policy of a schedule of S0 with a version. The schedule BSS takes untouched groups in order, and
     /// SSP, if `smart`, by [`Choice::Smart`]. All versions but the simple one share unfinished groups when no untouched
     /// group is left.

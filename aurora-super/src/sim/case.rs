@@ -1,8 +1,8 @@
 //! The cases of S0 (Tables 1 to 3), as data.
 
 use super::link::Link;
-use super::own::{Cost, OwnSetting};
-use super::setting::SettingError;
+use super::own::OwnSetting;
+use super::setting::{Cost, SettingError, Work};
 use crate::dispatch::Config;
 use crate::execute::Limits;
 use crate::policy::{Policy, Version};
@@ -116,6 +116,21 @@ impl Case {
     pub fn instructions(&self) -> (u32, u64) {
         let program = self.program();
         (program.len(0), program.instructions())
+    }
+}
+
+/// Returns a model of the experiment of S2 (section 4, Figures 3 to 6), which the paper ran on real nodes: the product of
+/// 32 x 32 blocks by policy R, instructions of 4 ms in the mean (drawn evenly from 0 to 8 ms), 20 ms until a block
+/// arrives, nodes of two processors.
+pub fn experiment(nodes: u32, threads: u32, seed: u64) -> OwnSetting {
+    OwnSetting {
+        dispatch: Config { seed, ..Config::new(Policy::R) },
+        limits: Limits { running: threads, in_flight: threads, budget: None },
+        cores: CORES,
+        cost: Cost::Drawn(Work { below: 8_000, seed }),
+        link: Link::delay(20_000.0),
+        dispatcher: 0.0,
+        ..OwnSetting::new(Policy::R, vec![1.0; nodes as usize], seed)
     }
 }
 

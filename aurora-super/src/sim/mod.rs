@@ -13,8 +13,8 @@ mod paper;
 mod profile;
 mod setting;
 
-pub use case::{Case, SuperProgram, UnknownCase, UnknownVersion};
+pub use case::{Case, SuperProgram, UnknownCase, UnknownVersion, experiment};
 pub use link::{Leaving, Link, Ports};
-pub use own::{Cost, Loss, OwnOutcome, OwnSetting, SlowDown, own};
+pub use own::{Loss, OwnOutcome, OwnSetting, SlowDown, own};
 pub use paper::paper;
-pub use setting::{Outcome, Setting, SettingError, Speeds, Transfers, Work};
+pub use setting::{Cost, Outcome, Setting, SettingError, Speeds, Transfers, Work};

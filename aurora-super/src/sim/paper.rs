@@ -71,7 +71,7 @@ impl<'a> Machine<'a> {
     fn new(setting: &'a Setting) -> Self {
         let parts = Parts::by_speed(&setting.speeds).expect("it was checked");
         let owners = owners(&setting.program, &parts);
-        let config = Config { seed: setting.work.seed, ..Config::new(setting.policy) };
+        let config = Config { seed: setting.seed, ..Config::new(setting.policy) };
         let node = |node| Execute::new(node, setting.program, &parts, owners.clone(), Limits::ONE);
         let nodes: Vec<_> = (0..parts.nodes()).map(node).collect();
         Machine {
@@ -188,7 +188,7 @@ impl<'a> Machine<'a> {
         if task.joins {
             self.pay_both(node, task.result_at);
         }
-        let time = self.setting.work.of(&self.setting.program, task.instruction) / self.speed(node);
+        let time = self.setting.cost.of(&self.setting.program, task.instruction) / self.speed(node);
         let clock = &mut self.clocks[node as usize];
         clock.now += time;
         clock.computed += time;

@@ -23,9 +23,35 @@ pub struct Setting {
     /// The nodes that receive a block when one node asks for it.
     pub transfers: Transfers,
     /// The cost of instructions.
-    pub work: Work,
+    pub cost: Cost,
     /// The units of work that a transferred block costs its receiver, and also its sender.
     pub load: f64,
+    /// The seed of the policy's random choices.
+    pub seed: u64,
+}
+
+/// The cost of instructions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cost {
+    /// The same for all instructions, in units of work.
+    Fixed(f64),
+    /// Drawn for each instruction.
+    Drawn(Work),
+}
+
+impl Cost {
+    /// Returns the cost of an instruction of a program.
+    #[inline]
+    pub fn of(&self, program: &Product, instruction: Instruction) -> f64 {
+        match self {
+            Cost::Fixed(units) => *units,
+            Cost::Drawn(work) => work.of(program, instruction),
+        }
+    }
+
+    pub(super) fn check(self) -> Result<(), SettingError> {
+        if let Cost::Fixed(units) = self { SettingError::check_cost("an instruction", units) } else { Ok(()) }
+    }
 }
 
 /// The nodes that receive a block when one node asks for it.
@@ -197,8 +223,8 @@ impl Setting {
     /// Creates the setting of S2's simulation with a policy on a cluster: 32 x 32 blocks, unicast, and the costs of S2.
     pub fn new(policy: Policy, speeds: Vec<f64>, seed: u64) -> Self {
         let program = Product::square(32).expect("it has blocks");
-        let work = Work { below: MOST_WORK, seed };
-        Setting { program, speeds, policy, transfers: Transfers::Unicast, work, load: LOAD }
+        let cost = Cost::Drawn(Work { below: MOST_WORK, seed });
+        Setting { program, speeds, policy, transfers: Transfers::Unicast, cost, load: LOAD, seed }
     }
 
     /// Checks that the setting can be simulated.
@@ -207,6 +233,7 @@ impl Setting {
     /// [`SettingError`], with the remedy in its text.
     pub fn check(&self) -> Result<(), SettingError> {
         SettingError::check_speeds(&self.speeds)?;
+        self.cost.check()?;
         let is_cost = self.load.is_finite() && self.load >= 0.0;
         if is_cost { Ok(()) } else { Err(SettingError::Load(self.load)) }
     }

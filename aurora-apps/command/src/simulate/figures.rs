@@ -1,69 +1,82 @@
-//! The results of a policy on a number of nodes: means over the repetitions.
+//! The results of a policy on a number of nodes: statistics of the repetitions.
 
 use super::plan::Machine;
 use aurora_super::sim::{Cost, Outcome, OwnOutcome, SettingError, own, paper};
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Means over repetitions. Shares are relative to the possible computation of the nodes: the sum of their speeds times
-/// the makespan.
-#[derive(Clone, Debug, Serialize)]
+/// Statistics of the figures of all repetitions.
+#[derive(Clone, Debug)]
 pub struct Figures {
-    /// The share in which nodes were idle.
-    pub imbalance: f64,
-    /// The share in which they sent and received blocks.
-    pub communication: f64,
-    /// The share in which they computed.
-    pub efficiency: f64,
-    /// The number of blocks that nodes have requested from other nodes.
-    pub loads: f64,
-    /// The time at which the last instruction has ended, in units, 1000 a millisecond.
-    pub makespan: f64,
+    /// The number of repetitions that were simulated.
+    pub reps: u32,
     /// The number of instructions of a repetition.
     pub instructions: u64,
     /// Microseconds of processor time that the simulator takes for an instruction. It executes the policy as a
     /// dispatcher would, and also the simulation, so this is an upper bound of the cost of managing an instruction (S2
     /// section 6).
     pub management_us: f64,
-    /// The additional figures of own mode.
-    #[serde(flatten)]
-    pub own: Option<OwnFigures>,
+    /// The sum of the nodes' speeds.
+    pub power: f64,
+    /// The quantities by name, in their order.
+    values: Vec<(&'static str, Statistics)>,
 }
 
-/// Means over repetitions of the figures of [`OwnOutcome`]. Times are in units, 1000 a millisecond.
-#[derive(Clone, Debug, Serialize)]
-pub struct OwnFigures {
-    /// Actual degree of parallelism.
-    pub parallelism: f64,
-    /// Requested blocks / operands read.
-    pub miss_ratio: f64,
-    /// The time from the request of a block to its arrival.
-    pub load_time: f64,
-    /// The parallelism that is needed to hide the latency.
-    pub p_c: f64,
-    /// The time until a block with several incarnations has one.
-    pub synchronisation: f64,
-    /// The number of incarnations that were merged into another one.
-    pub merges: f64,
-    /// The number of reports to the dispatcher and orders from it.
-    pub messages: f64,
+/// Statistics of one quantity over the repetitions.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Statistics {
+    /// The mean.
+    #[serde(skip)]
+    pub mean: f64,
+    /// The sample standard deviation; 0 for one repetition.
+    pub deviation: f64,
+    /// The minimum.
+    pub min: f64,
+    /// The maximum.
+    pub max: f64,
 }
 
 /// One repetition.
 struct Repetition {
     outcome: Outcome,
     own: Option<OwnOutcome>,
+    power: f64,
     seconds: f64,
 }
 
+/// The quantities of a repetition, by the names of `--json`. Shares are relative to the possible computation of the
+/// nodes: the sum of their speeds times the makespan. Times are in units, 1000 a millisecond. Paper mode lacks those of
+/// own mode.
+const QUANTITIES: [(&str, fn(&Repetition) -> Option<f64>); 14] = [
+    // A share that is the rest to 1 may be slightly below 0 if no node ever waits.
+    ("imbalance", |rep| Some(rep.outcome.imbalance.max(0.0))),
+    ("communication", |rep| Some(rep.outcome.communication.max(0.0))),
+    ("efficiency", |rep| Some(rep.outcome.efficiency.max(0.0))),
+    // The time of all instructions on one node of speed 1 / the makespan.
+    ("speedup", |rep| Some(rep.outcome.efficiency.max(0.0) * rep.power)),
+    ("loads", |rep| Some(rep.outcome.loads as f64)),
+    ("makespan", |rep| Some(rep.outcome.makespan)),
+    ("waiting", |rep| rep.own.map(|own| own.waiting)),
+    ("parallelism", |rep| rep.own.map(|own| own.parallelism)),
+    ("miss_ratio", |rep| rep.own.map(|own| own.miss_ratio)),
+    ("load_time", |rep| rep.own.map(|own| own.load_time)),
+    ("p_c", |rep| rep.own.map(|own| own.critical)),
+    ("synchronisation", |rep| rep.own.map(|own| own.synchronisation)),
+    ("merges", |rep| rep.own.map(|own| own.merges as f64)),
+    ("messages", |rep| rep.own.map(|own| own.messages as f64)),
+];
+
 impl Figures {
-    /// Simulates a setting with `reps` seeds, from its own seed on, and calls `done` after each of them. Repetitions
-    /// run on all cores; the results do not depend on that.
+    /// Simulates a setting with `reps` seeds, from its own seed on, and calls `done` after each of them. If nothing is
+    /// drawn, all repetitions are the same, so there is only one. Repetitions run on all cores; the results do not
+    /// depend on that.
     ///
     /// # Errors
     /// An impossible setting.
     pub fn of(machine: &Machine, reps: u32, done: impl Fn() + Sync) -> Result<Self, SettingError> {
+        let reps = if machine.is_drawn() { reps } else { 1 };
+        let power = machine.speeds().iter().sum();
         let repetition = |rep: u32| {
             let machine = machine.clone().later(rep);
             let begin = processor_seconds();
@@ -73,60 +86,104 @@ impl Figures {
             };
             let seconds = processor_seconds() - begin;
             done();
-            Ok(Repetition { outcome, own, seconds })
+            Ok(Repetition { outcome, own, power, seconds })
         };
         // Collected in the order of the seeds, so that sums are the same to the last digit.
         let all: Vec<Repetition> = (0..reps).into_par_iter().map(repetition).collect::<Result<_, _>>()?;
-        let mean = |of: fn(&Repetition) -> f64| all.iter().map(of).sum::<f64>() / f64::from(reps);
-        // A share that is the rest to 1 may be slightly below 0 if no node ever waits.
-        let share = |of| mean(of).max(0.0);
+        let statistics = |(name, of): &(&'static str, fn(&Repetition) -> Option<f64>)| {
+            let values: Option<Vec<f64>> = all.iter().map(of).collect();
+            Some((*name, Statistics::of(&values?)))
+        };
         let instructions = all.first().map_or(0, |first| first.outcome.instructions);
+        let seconds: f64 = all.iter().map(|rep| rep.seconds).sum();
         Ok(Figures {
-            imbalance: share(|rep| rep.outcome.imbalance),
-            communication: share(|rep| rep.outcome.communication),
-            efficiency: share(|rep| rep.outcome.efficiency),
-            loads: mean(|rep| rep.outcome.loads as f64),
-            makespan: mean(|rep| rep.outcome.makespan),
+            reps,
             instructions,
-            management_us: mean(|rep| rep.seconds) * 1e6 / instructions.max(1) as f64,
-            own: OwnFigures::of(&all),
+            management_us: seconds / f64::from(reps) * 1e6 / instructions.max(1) as f64,
+            power,
+            values: QUANTITIES.iter().filter_map(statistics).collect(),
         })
+    }
+
+    /// Returns the statistics of a quantity, if the mode has it.
+    pub fn get(&self, name: &str) -> Option<Statistics> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, statistics)| *statistics)
+    }
+
+    /// Returns the mean of a quantity; 0 if the mode does not have it.
+    pub fn mean(&self, name: &str) -> f64 {
+        self.get(name).map_or(0.0, |statistics| statistics.mean)
     }
 }
 
-impl OwnFigures {
-    fn of(all: &[Repetition]) -> Option<Self> {
-        let all: Vec<OwnOutcome> = all.iter().filter_map(|rep| rep.own).collect();
-        let mean = |of: fn(&OwnOutcome) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
-        (!all.is_empty()).then(|| OwnFigures {
-            parallelism: mean(|own| own.parallelism),
-            miss_ratio: mean(|own| own.miss_ratio),
-            load_time: mean(|own| own.load_time),
-            p_c: mean(|own| own.critical),
-            synchronisation: mean(|own| own.synchronisation),
-            merges: mean(|own| own.merges as f64),
-            messages: mean(|own| own.messages as f64),
-        })
+/// The means under their names, and the rest under `spread`, unless there is one repetition.
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, statistics) in &self.values {
+            map.serialize_entry(name, &statistics.mean)?;
+        }
+        map.serialize_entry("power", &self.power)?;
+        map.serialize_entry("instructions", &self.instructions)?;
+        map.serialize_entry("management_us", &self.management_us)?;
+        if self.reps > 1 {
+            map.serialize_entry("spread", &Spreads(&self.values))?;
+        }
+        map.end()
+    }
+}
+
+struct Spreads<'f>(&'f [(&'static str, Statistics)]);
+
+impl Serialize for Spreads<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+impl Statistics {
+    /// Computes the statistics of at least one value.
+    fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Statistics {
+            mean,
+            deviation: (squares / (count - 1.0).max(1.0)).sqrt(),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
     }
 }
 
 impl Machine {
-    /// Returns the machine with a seed that is `rep` higher.
-    fn later(self, rep: u32) -> Self {
-        let later = |seed: u64| seed.wrapping_add(rep.into());
+    /// Returns true if repetitions with other seeds may differ.
+    fn is_drawn(&self) -> bool {
+        let (cost, policy) = match self {
+            Machine::Paper(setting) => (setting.cost, setting.policy),
+            Machine::Own(setting) => (setting.cost, setting.dispatch.policy),
+        };
+        matches!(cost, Cost::Drawn(_)) || policy.is_random()
+    }
+
+    fn speeds(&self) -> &[f64] {
         match self {
-            Machine::Paper(mut setting) => {
-                setting.work.seed = later(setting.work.seed);
-                Machine::Paper(setting)
-            }
-            Machine::Own(mut setting) => {
-                setting.dispatch.seed = later(setting.dispatch.seed);
-                if let Cost::Drawn(work) = &mut setting.cost {
-                    work.seed = later(work.seed);
-                }
-                Machine::Own(setting)
-            }
+            Machine::Paper(setting) => &setting.speeds,
+            Machine::Own(setting) => &setting.speeds,
         }
+    }
+
+    /// Returns the machine with a seed that is `rep` higher.
+    fn later(mut self, rep: u32) -> Self {
+        let (seed, cost) = match &mut self {
+            Machine::Paper(setting) => (&mut setting.seed, &mut setting.cost),
+            Machine::Own(setting) => (&mut setting.dispatch.seed, &mut setting.cost),
+        };
+        *seed = seed.wrapping_add(rep.into());
+        if let Cost::Drawn(work) = cost {
+            work.seed = *seed;
+        }
+        self
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub mod arguments;
 mod figures;
+mod legend;
+mod matrix;
 mod memory;
 mod nodes;
 mod own;
@@ -17,7 +19,9 @@ use crate::{circumstances, is_heard, labelled, line, say};
 use arguments::SimulateArguments;
 use aurora_core::LaunchInfo;
 use figures::Figures;
-use plan::{Machine, Planned, case, plan, refusal_of};
+use matrix::Blocks;
+use own::CaseName;
+use plan::{Machine, Plan, Planned, case, costs, load, plan, refusal_of, work};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -31,8 +35,18 @@ pub struct Point {
     mode: &'static str,
     speeds: String,
     transfers: &'static str,
+    /// The number of repetitions: 1 if nothing is drawn.
     reps: u32,
+    #[serde(skip)]
+    asked_reps: u32,
+    /// A sentence about the case.
+    #[serde(skip)]
+    about: String,
+    /// Whether the policies are versions of a super-program.
+    #[serde(skip)]
+    versions: bool,
     seed: u64,
+    costs: &'static str,
     #[serde(flatten)]
     product: Option<ProductOf>,
     #[serde(flatten)]
@@ -44,9 +58,15 @@ pub struct Point {
 /// A program that is not a paper's case.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct ProductOf {
-    blocks: u32,
+    /// The number of blocks in a row.
+    #[serde(rename = "blocks")]
+    count: u32,
+    /// The cost of a block for both sides, in units.
     load: f64,
+    /// Twice the mean cost of an instruction, in units.
     work: u32,
+    #[serde(flatten)]
+    blocks: Blocks,
 }
 
 /// The additional setting of own mode.
@@ -58,6 +78,11 @@ struct OwnMachine {
     /// The latency, if it is not the latency of the machine or of the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_latency: Option<f64>,
+    /// The time of the dispatcher for a message, if it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispatcher: Option<f64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    results_stay: bool,
 }
 
 /// Simulates and prints the results. No ranks are started. If a launcher has started ranks, one rank does this.
@@ -70,7 +95,7 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
     }
     let circumstances = circumstances(labelled(&arguments.labels)?, false);
     let plan = plan(arguments)?;
-    let progress = Mutex::new((Progress::new(arguments.reps as usize * plan.all.len(), !arguments.json), 0));
+    let progress = Mutex::new((Progress::beside(arguments.reps as usize * plan.all.len(), arguments.json), 0));
     let done = || {
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.1 += 1;
@@ -82,7 +107,7 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
         let machine = plan.machine(arguments, planned)?;
         let figures = Figures::of(&machine, arguments.reps, done);
         let figures = figures.map_err(|error| refusal_of(arguments, planned.nodes, error))?;
-        let point = Point::of(arguments, planned, &machine, figures);
+        let point = Point::of(arguments, &plan, planned, &machine, figures);
         if arguments.json {
             // Printed as soon as it is known, because the next point may take a while.
             match is_heard(&line(&circumstances, &point)) {
@@ -95,32 +120,45 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
         points.push(point);
     }
     drop(progress);
-    let printed = if arguments.json { Ok(()) } else { say(&Table(&points).to_string()) };
+    let table = Table { points: &points, spread: arguments.spread };
+    let printed = if arguments.json { Ok(()) } else { say(&table.to_string()) };
     Ok(printed.err().unwrap_or(ExitCode::SUCCESS))
 }
 
 impl Point {
-    fn of(arguments: &SimulateArguments, planned: &Planned, machine: &Machine, figures: Figures) -> Self {
-        let SimulateArguments { blocks, load, work, .. } = *arguments;
+    fn of(arguments: &SimulateArguments, plan: &Plan, planned: &Planned, machine: &Machine, figures: Figures) -> Self {
         let case = case(arguments);
+        let product = || ProductOf {
+            count: arguments.blocks,
+            load: load(arguments, &plan.blocks),
+            work: work(arguments),
+            blocks: plan.blocks,
+        };
         let own = match machine {
             Machine::Paper(_) => None,
             Machine::Own(setting) => Some(OwnMachine {
-                case: case.map_or("none", |case| case.name),
+                case: case.map_or("none", |case| case.name()),
                 in_flight: setting.limits.in_flight,
                 latency: setting.link.latency,
                 asked_latency: arguments.own.latency,
+                dispatcher: arguments.own.dispatcher,
+                results_stay: arguments.own.results_stay,
             }),
         };
         Point {
             policy: planned.policy,
             nodes: planned.nodes,
             mode: arguments.mode.name(),
-            speeds: arguments.speeds.to_string(),
+            speeds: plan.speeds(planned),
             transfers: arguments.transfers.name(),
-            reps: arguments.reps,
+            reps: figures.reps,
+            asked_reps: arguments.reps,
+            about: case.map(CaseName::about).unwrap_or_default(),
+            versions: arguments.own.variant.is_some()
+                || matches!(case, Some(CaseName::Data(_))) && arguments.policy.is_none(),
             seed: arguments.seed,
-            product: case.is_none().then_some(ProductOf { blocks, load, work }),
+            costs: costs(arguments).name(),
+            product: case.is_none().then(product),
             own,
             figures,
         }

@@ -1,5 +1,6 @@
 //! `--nodes`: numbers of nodes, and sequences of them.
 
+use super::arguments::repeated;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -29,6 +30,8 @@ pub enum BadCounts {
     Neither(String),
     #[error("the sequence comes to {before} and {after}, not to {last}: end it with one of these")]
     Missed { before: u32, after: u64, last: u32 },
+    #[error("{0} is there twice: write each number of nodes once")]
+    Twice(u32),
     #[error("more than {MOST_COUNTS} numbers of nodes: take larger steps")]
     Many,
 }
@@ -50,8 +53,10 @@ impl FromStr for Counts {
                 sequence(numbers(first)?, number(last)?)?
             }
         };
+        if let Some(count) = repeated(counts.iter().copied()) {
+            return Err(BadCounts::Twice(count));
+        }
         counts.sort_unstable();
-        counts.dedup();
         if counts.len() > MOST_COUNTS { Err(BadCounts::Many) } else { Ok(Counts(counts)) }
     }
 }
@@ -107,7 +112,7 @@ mod tests {
             ("1,2,..,8", &[1, 2, 4, 8]),
             ("1,2,3,..,8", &[1, 2, 3, 4, 5, 6, 7, 8]),
             ("8,24,..,72", &[8, 24, 40, 56, 72]),
-            ("64,1,64", &[1, 64]),
+            ("64,1", &[1, 64]),
             ("65536", &[65536]),
         ] {
             assert_eq!(counts(text).as_deref(), Ok(expected), "{text}");
@@ -133,6 +138,8 @@ mod tests {
             ("2,5,9,..,64", "2,5,9 before `..` neither double nor rise in equal steps"),
             ("4,2,..,1", "4,2 before `..` neither"),
             ("4,4,..,8", "4,4 before `..` neither"),
+            ("4,4", "4 is there twice: write each number of nodes once"),
+            ("64,1,64", "64 is there twice"),
             ("1,2,3,..,65536", "more than 1000 numbers of nodes"),
         ] {
             let error = counts(text).expect_err(text);

@@ -1,6 +1,7 @@
 //! The options that only own mode of `aurora simulate` has: S0's cases and versions, prefetching, latency.
 
-use aurora_super::sim::{Case, SuperProgram, UnknownVersion};
+use super::arguments::repeated;
+use aurora_super::sim::{Case, SuperProgram, UnknownCase, UnknownVersion};
 use clap::{Args, ValueEnum};
 use std::str::FromStr;
 use thiserror::Error;
@@ -28,10 +29,83 @@ pub struct OwnArguments {
     /// case the latency that follows from the paper]
     #[arg(long, value_name = "UNITS", value_parser = super::arguments::load, allow_negative_numbers = true)]
     pub latency: Option<f64>,
-    /// Own mode: a case of the paper on data representation: 256r1, 256r2, 128r, 256s or 128s
+    /// Own mode: time of the dispatcher for each message, in units [default: 5; for a case 0]
+    #[arg(long, value_name = "UNITS", value_parser = super::arguments::load, allow_negative_numbers = true)]
+    pub dispatcher: Option<f64>,
+    /// Own mode: in version R results stay with the owners of their parts [default: a result is on the node that began
+    /// it]
+    #[arg(long)]
+    pub results_stay: bool,
+    /// Own mode: a case of the paper on data representation: 256r1, 256r2, 128r, 256s or 128s; or `s2`, the experiment
+    /// of the paper on super-programming, which it ran on real nodes and which is modelled here
     #[arg(long, value_name = "CASE", conflicts_with_all = ["blocks", "work", "load", "speeds", "transfers"])]
-    pub case: Option<Case>,
+    pub case: Option<CaseName>,
 }
+
+/// A case of a paper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaseName {
+    /// A case of S0.
+    Data(Case),
+    /// The experiment of S2.
+    Experiment,
+}
+
+impl CaseName {
+    /// The value on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaseName::Data(case) => case.name,
+            CaseName::Experiment => "s2",
+        }
+    }
+
+    /// Returns a sentence about the case.
+    pub fn about(self) -> String {
+        let CaseName::Data(case) = self else {
+            return "model of an experiment that the paper on super-programming ran on real nodes: instructions of 4 ms in \
+                    the mean, 20 ms for a block"
+                .into();
+        };
+        let ([rows, _, columns], (each, all)) = (case.blocks, case.instructions());
+        let (side, milliseconds) = (case.side, case.instruction() / 1e3);
+        format!(
+            "{rows} x {columns} blocks of the result (eP {}), {each} instructions each (aP), blocks of {side} x {side}; \
+             {milliseconds:.1} ms an instruction, {:.1} s in all",
+            rows * columns,
+            all as f64 * milliseconds / 1e3
+        )
+    }
+
+    /// Returns the numbers of nodes that the paper has tried; of S0, on more than one node.
+    pub fn nodes(self) -> Vec<u32> {
+        match self {
+            CaseName::Data(_) => vec![2, 4, 6, 8],
+            CaseName::Experiment => vec![1, 2, 4, 6, 8],
+        }
+    }
+
+    /// Returns the numbers of threads that the paper has tried.
+    pub fn threads(self) -> &'static [u32] {
+        match self {
+            CaseName::Data(case) => case.threads,
+            CaseName::Experiment => &[4, 8, 12, 16],
+        }
+    }
+}
+
+impl FromStr for CaseName {
+    type Err = BadCase;
+
+    fn from_str(name: &str) -> Result<Self, BadCase> {
+        if name.eq_ignore_ascii_case("s2") { Ok(CaseName::Experiment) } else { Ok(CaseName::Data(name.parse()?)) }
+    }
+}
+
+/// A name that no case has.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{0}, or s2")]
+pub struct BadCase(#[from] UnknownCase);
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScheduleName {
@@ -45,10 +119,19 @@ pub enum ScheduleName {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Versions(pub Vec<SuperProgram>);
 
-impl FromStr for Versions {
-    type Err = UnknownVersion;
+/// The reason why a text has no versions.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BadVersions {
+    #[error("{0}")]
+    Unknown(#[from] UnknownVersion),
+    #[error("`{0}` is there twice: name each version once")]
+    Twice(&'static str),
+}
 
-    fn from_str(text: &str) -> Result<Self, UnknownVersion> {
+impl FromStr for Versions {
+    type Err = BadVersions;
+
+    fn from_str(text: &str) -> Result<Self, BadVersions> {
         let mut wanted = Vec::new();
         for name in text.split(',').map(str::trim) {
             if name.eq_ignore_ascii_case("all") {
@@ -56,6 +139,9 @@ impl FromStr for Versions {
             } else {
                 wanted.push(name.parse()?);
             }
+        }
+        if let Some(version) = repeated(wanted.iter().copied()) {
+            return Err(BadVersions::Twice(version.name));
         }
         Ok(Versions(SuperProgram::ALL.into_iter().filter(|version| wanted.contains(version)).collect()))
     }
@@ -98,6 +184,8 @@ pub struct Limits(pub Vec<u32>);
 pub enum BadLimit {
     #[error("`{0}` is not a number of instructions: write numbers from 1 to {MOST_IN_FLIGHT}, as in 1,4,8")]
     Number(String),
+    #[error("{0} is there twice: write each number of instructions once")]
+    Twice(u32),
     #[error("more than {MOST_LIMITS} numbers of instructions: take some of them")]
     Many,
 }
@@ -111,8 +199,10 @@ impl FromStr for Limits {
             limit.ok_or_else(|| BadLimit::Number(item.into()))
         };
         let mut limits = text.split(',').map(str::trim).map(limit).collect::<Result<Vec<_>, _>>()?;
+        if let Some(limit) = repeated(limits.iter().copied()) {
+            return Err(BadLimit::Twice(limit));
+        }
         limits.sort_unstable();
-        limits.dedup();
         if limits.len() > MOST_LIMITS { Err(BadLimit::Many) } else { Ok(Limits(limits)) }
     }
 }
@@ -133,11 +223,15 @@ mod tests {
         assert_eq!(names("G,N", Some(ScheduleName::Bss)), ["S", "M"]);
         assert_eq!(names("S,D,M,G,N", Some(ScheduleName::Ssp)), ["G", "D ssp", "N"]);
         assert!("S,X".parse::<Versions>().is_err());
+        for (text, twice) in [("D,s,d", "D"), ("all,all", "S"), ("M,all", "M")] {
+            assert_eq!(text.parse::<Versions>(), Err(BadVersions::Twice(twice)), "{text}");
+        }
     }
 
     #[test]
     fn limits_are_numbers_from_1_on() {
-        assert_eq!("8, 1,4,4".parse(), Ok(Limits(vec![1, 4, 8])));
+        assert_eq!("8, 1,4".parse(), Ok(Limits(vec![1, 4, 8])));
+        assert_eq!("8,4,1,4".parse::<Limits>(), Err(BadLimit::Twice(4)));
         let many = (1..=1001).map(|limit: u32| limit.to_string()).collect::<Vec<_>>().join(",");
         assert_eq!(many.parse::<Limits>(), Err(BadLimit::Many));
         for bad in ["0", "-1", "", "4,x", "65537"] {

@@ -1,31 +1,37 @@
 //! The conversion of the arguments into a list of simulations.
 
-use super::arguments::{ModeName, SimulateArguments, TransfersName};
+use super::arguments::{CostsName, ModeName, SimulateArguments, TransfersName, repeated};
+use super::matrix::Blocks;
 use super::memory;
 use super::nodes::Counts;
-use super::own::{Limits, Versions, name};
+use super::own::{CaseName, Limits, Versions, name};
 use super::policies::Policies;
-use super::speeds::{BadSpeeds, Cluster};
+use super::speeds::{BadSpeeds, Cluster, Source};
 use crate::refusal::{Reason, Refusal};
 use aurora_super::dispatch::Config;
-use aurora_super::sim::{Case, Link, OwnSetting, Setting, SettingError, SuperProgram};
+use aurora_super::policy::Version;
+use aurora_super::sim::{Cost, Link, OwnSetting, Setting, SettingError, SuperProgram, Work, experiment};
 use aurora_super::{Policy, Product};
 
 /// The list of simulations.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    cluster: Cluster,
+    clusters: Vec<(Source, Cluster)>,
+    /// The facts about blocks and links that are given.
+    pub blocks: Blocks,
     /// The simulations, in their order.
     pub all: Vec<Planned>,
 }
 
-/// One policy, or version of a program, on a number of nodes.
+/// One policy, or version of a program, on a number of nodes of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
     /// The name.
     pub policy: &'static str,
     /// The number of nodes.
     pub nodes: u32,
+    /// The index of the cluster.
+    cluster: usize,
     how: Policy,
     limit: Option<u32>,
 }
@@ -42,30 +48,37 @@ pub enum Machine {
 /// A name, and the policy that hands out instructions.
 type Named = (&'static str, Policy);
 
-/// Returns all simulations that the arguments describe: by nodes, by instructions in flight, by policy.
+/// Returns all simulations that the arguments describe: by cluster, by nodes, by instructions in flight, by policy.
 ///
 /// # Errors
 /// A wrong argument.
 pub fn plan(arguments: &SimulateArguments) -> Result<Plan, Refusal> {
     check_mode(arguments)?;
-    let cluster = Cluster::read(&arguments.speeds).map_err(|error| of_speeds(arguments, error))?;
-    let case = case(arguments);
-    let counts = match (&arguments.nodes, cluster.nodes(), case) {
-        (Some(Counts(counts)), _, _) => counts.clone(),
-        (None, Some(all), _) => vec![all],
-        (None, None, Some(_)) => vec![2, 4, 6, 8],
-        (None, None, None) => vec![2, 4, 8, 16, 32, 64],
+    if let Some(source) = repeated(arguments.speeds.iter().map(ToString::to_string)) {
+        return Err(refused("--speeds <SPEEDS>", &source, Reason::Speeds(BadSpeeds::Twice)));
+    }
+    let read = |source: &Source| match Cluster::read(source) {
+        Ok(cluster) => Ok((source.clone(), cluster)),
+        Err(error) => Err(of_speeds(source, error)),
     };
+    let clusters = arguments.speeds.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let mut plan = Plan { clusters, blocks: Blocks::of(arguments)?, all: Vec::new() };
+    let counts = plan.counts(arguments);
     memory::check(arguments, counts.iter().copied().max().unwrap_or(1))?;
-    let mut plan = Plan { cluster, all: Vec::new() };
-    for nodes in counts {
-        for limit in limits(arguments) {
-            let first = plan.all.len();
-            let policies = policies(arguments).into_iter();
-            plan.all.extend(policies.map(|(policy, how)| Planned { policy, nodes, how, limit }));
-            // A refusal does not depend on the policy.
-            if let Some(planned) = plan.all.get(first) {
-                plan.machine(arguments, planned)?;
+    let policies = policies(arguments);
+    if arguments.own.results_stay && policies.iter().all(|(_, how)| how.version != Version::Remote) {
+        return Err(Refusal { argument: "--results-stay", value: None, reason: Reason::ResultsStay });
+    }
+    for cluster in 0..plan.clusters.len() {
+        for nodes in counts.iter().copied() {
+            for limit in limits(arguments) {
+                let all = policies.iter().map(|(policy, how)| Planned { policy, nodes, cluster, how: *how, limit });
+                let first = plan.all.len();
+                plan.all.extend(all);
+                // A refusal does not depend on the policy.
+                if let Some(planned) = plan.all.get(first) {
+                    plan.machine(arguments, planned)?;
+                }
             }
         }
     }
@@ -79,19 +92,134 @@ impl Plan {
     /// # Errors
     /// A wrong argument.
     pub fn machine(&self, arguments: &SimulateArguments, planned: &Planned) -> Result<Machine, Refusal> {
-        let Planned { nodes, how, limit, .. } = *planned;
-        let speeds = self.cluster.of(nodes).map_err(|error| of_speeds(arguments, error))?;
-        machine(arguments, how, speeds, limit).map_err(|error| refusal_of(arguments, nodes, error))
+        let (source, cluster) = &self.clusters[planned.cluster];
+        let speeds = cluster.of(planned.nodes).map_err(|error| of_speeds(source, error))?;
+        self.with_speeds(arguments, planned, speeds).map_err(|error| refusal_of(arguments, planned.nodes, error))
+    }
+
+    /// Returns the speeds of the nodes of a simulation, as on the command line.
+    pub fn speeds(&self, planned: &Planned) -> String {
+        self.clusters[planned.cluster].0.to_string()
+    }
+
+    fn counts(&self, arguments: &SimulateArguments) -> Vec<u32> {
+        let listed = self.clusters.iter().find_map(|(_, cluster)| cluster.nodes());
+        match (&arguments.nodes, listed, case(arguments)) {
+            (Some(Counts(counts)), _, _) => counts.clone(),
+            (None, Some(all), _) => vec![all],
+            (None, None, Some(case)) => case.nodes(),
+            (None, None, None) => vec![2, 4, 8, 16, 32, 64],
+        }
+    }
+
+    fn with_speeds(
+        &self,
+        arguments: &SimulateArguments,
+        planned: &Planned,
+        speeds: Vec<f64>,
+    ) -> Result<Machine, SettingError> {
+        let Planned { how: policy, limit, .. } = *planned;
+        let seed = arguments.seed;
+        let program = Product::square(arguments.blocks).expect("so many blocks have numbers");
+        if arguments.mode == ModeName::Paper {
+            let setting = Setting {
+                program,
+                transfers: arguments.transfers.into(),
+                cost: cost_of_product(arguments),
+                load: load(arguments, &self.blocks),
+                ..Setting::new(policy, speeds, seed)
+            };
+            setting.check()?;
+            return Ok(Machine::Paper(setting));
+        }
+        let nodes = speeds.len() as u32;
+        let mut setting = match case(arguments) {
+            Some(case) => self.of_case(arguments, case, nodes, limit.unwrap_or(1))?,
+            None => {
+                let of = OwnSetting::new(policy, speeds, seed);
+                let link = self.blocks.link().unwrap_or(of.link);
+                OwnSetting {
+                    program,
+                    cost: cost_of_product(arguments),
+                    link: Link { sending: arguments.load, receiving: arguments.load, ..link },
+                    bytes: self.blocks.bytes.unwrap_or(of.bytes),
+                    result_bytes: self.blocks.result_bytes.unwrap_or(of.result_bytes),
+                    ..of
+                }
+            }
+        };
+        setting.dispatch = Config { policy, seed, ..setting.dispatch };
+        setting.limits.in_flight = limit.unwrap_or(setting.limits.in_flight);
+        setting.link.latency = arguments.own.latency.unwrap_or(setting.link.latency);
+        setting.dispatcher = arguments.own.dispatcher.unwrap_or(setting.dispatcher);
+        setting.results_stay = arguments.own.results_stay && policy.version == Version::Remote;
+        setting.check()?;
+        Ok(Machine::Own(setting))
+    }
+
+    fn of_case(
+        &self,
+        arguments: &SimulateArguments,
+        case: CaseName,
+        nodes: u32,
+        threads: u32,
+    ) -> Result<OwnSetting, SettingError> {
+        let case = match case {
+            CaseName::Experiment => {
+                let setting = experiment(nodes, threads, arguments.seed);
+                let equal = arguments.costs == Some(CostsName::Equal);
+                return Ok(if equal { OwnSetting { cost: Cost::Fixed(4_000.0), ..setting } } else { setting });
+            }
+            CaseName::Data(case) => case,
+        };
+        let any = SuperProgram::ALL[0];
+        let setting = match arguments.own.latency {
+            Some(latency) => case.with_latency(any, nodes, threads, latency),
+            None => case.setting(any, nodes, threads)?,
+        };
+        let cost =
+            if costs(arguments) == CostsName::Equal { setting.cost } else { cost(arguments, case.instruction()) };
+        Ok(OwnSetting { cost, ..setting })
     }
 }
 
-fn of_speeds(arguments: &SimulateArguments, error: BadSpeeds) -> Refusal {
-    refused("--speeds <SPEEDS>", &arguments.speeds, Reason::Speeds(error))
+fn of_speeds(source: &Source, error: BadSpeeds) -> Refusal {
+    refused("--speeds <SPEEDS>", source, Reason::Speeds(error))
 }
 
-/// Returns the case of S0 that is given.
-pub fn case(arguments: &SimulateArguments) -> Option<Case> {
+/// Returns the case of a paper that is given.
+pub fn case(arguments: &SimulateArguments) -> Option<CaseName> {
     arguments.own.case
+}
+
+/// Returns whether the costs of instructions are drawn.
+pub fn costs(arguments: &SimulateArguments) -> CostsName {
+    let of_case = matches!(case(arguments), Some(CaseName::Data(_)));
+    arguments.costs.unwrap_or(if of_case { CostsName::Equal } else { CostsName::Drawn })
+}
+
+/// Returns twice the mean cost of an instruction of a product, in units.
+pub fn work(arguments: &SimulateArguments) -> u32 {
+    arguments.instruction.map_or(arguments.work, |milliseconds| (2_000.0 * milliseconds).round() as u32)
+}
+
+/// Returns the costs of the instructions of a product.
+fn cost_of_product(arguments: &SimulateArguments) -> Cost {
+    cost(arguments, f64::from(work(arguments)) / 2.0)
+}
+
+/// Returns the costs of instructions with this mean, in units.
+fn cost(arguments: &SimulateArguments, mean: f64) -> Cost {
+    match costs(arguments) {
+        CostsName::Equal => Cost::Fixed(mean),
+        CostsName::Drawn => Cost::Drawn(Work { below: (2.0 * mean).round() as u32, seed: arguments.seed }),
+    }
+}
+
+/// Returns the cost of a block for its sender, and the same for its receiver, in units.
+pub fn load(arguments: &SimulateArguments, blocks: &Blocks) -> f64 {
+    let wire = blocks.wire().filter(|_| arguments.mode == ModeName::Paper);
+    wire.unwrap_or(arguments.load)
 }
 
 /// Returns the policies, or the policies of versions.
@@ -101,10 +229,11 @@ fn policies(arguments: &SimulateArguments) -> Vec<Named> {
     match (&arguments.own.variant, &arguments.policy, case(arguments)) {
         (Some(all), _, _) => versions(&all.by(arguments.own.schedule)),
         (None, Some(Policies(policies)), _) => policies.clone(),
-        (None, None, Some(case)) => {
+        (None, None, Some(CaseName::Data(case))) => {
             let tried = case.versions.join(",").parse::<Versions>();
             versions(&tried.map(|tried| tried.by(arguments.own.schedule)).unwrap_or_default())
         }
+        (None, None, Some(CaseName::Experiment)) => vec![("R", Policy::R)],
         (None, None, None) => Policy::ALL.to_vec(),
     }
 }
@@ -113,54 +242,12 @@ fn policies(arguments: &SimulateArguments) -> Vec<Named> {
 fn limits(arguments: &SimulateArguments) -> Vec<Option<u32>> {
     match (&arguments.own.in_flight, case(arguments)) {
         (Some(Limits(limits)), _) => limits.iter().copied().map(Some).collect(),
-        (None, Some(case)) => case.threads.iter().copied().map(Some).collect(),
+        (None, Some(case)) => case.threads().iter().copied().map(Some).collect(),
         (None, None) => vec![None],
     }
 }
 
-fn machine(
-    arguments: &SimulateArguments,
-    policy: Policy,
-    speeds: Vec<f64>,
-    limit: Option<u32>,
-) -> Result<Machine, SettingError> {
-    let program = || Product::square(arguments.blocks).expect("so many blocks have numbers");
-    if arguments.mode == ModeName::Paper {
-        let mut setting = Setting::new(policy, speeds, arguments.seed);
-        setting.program = program();
-        setting.transfers = arguments.transfers.into();
-        setting.work.below = arguments.work;
-        setting.load = arguments.load;
-        setting.check()?;
-        return Ok(Machine::Paper(setting));
-    }
-    let latency = arguments.own.latency;
-    let setting = match case(arguments) {
-        Some(case) => {
-            let (any, nodes, threads) = (SuperProgram::ALL[0], speeds.len() as u32, limit.unwrap_or(1));
-            let setting = match latency {
-                Some(latency) => case.with_latency(any, nodes, threads, latency),
-                None => case.setting(any, nodes, threads)?,
-            };
-            OwnSetting { dispatch: Config { seed: arguments.seed, ..Config::new(policy) }, ..setting }
-        }
-        None => {
-            let mut setting = OwnSetting::new(policy, speeds, arguments.seed);
-            setting.program = program();
-            setting.limits.in_flight = limit.unwrap_or(setting.limits.in_flight);
-            setting.link = Link { sending: arguments.load, receiving: arguments.load, ..setting.link };
-            setting.link.latency = latency.unwrap_or(setting.link.latency);
-            if let aurora_super::sim::Cost::Drawn(work) = &mut setting.cost {
-                work.below = arguments.work;
-            }
-            setting
-        }
-    };
-    setting.check()?;
-    Ok(Machine::Own(setting))
-}
-
-/// Refuses options that the mode does not have.
+/// Refuses options that the mode does not have, or that need others.
 fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
     let own = &arguments.own;
     let given = [
@@ -168,20 +255,31 @@ fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
         ("--schedule <SCHEDULE>", own.schedule.is_some()),
         ("--in-flight <LIST>", own.in_flight.is_some()),
         ("--latency <UNITS>", own.latency.is_some()),
+        ("--dispatcher <UNITS>", own.dispatcher.is_some()),
+        ("--results-stay", own.results_stay),
         ("--case <CASE>", case(arguments).is_some()),
     ];
-    let only_own = given.iter().find(|(_, is_given)| arguments.mode == ModeName::Paper && *is_given);
+    let refuse = |argument, reason| Err(Refusal { argument, value: None, reason });
+    let is_paper = arguments.mode == ModeName::Paper;
+    let only_own = given.iter().find(|(_, is_given)| is_paper && *is_given);
     if let Some((argument, _)) = only_own {
-        return Err(Refusal { argument, value: None, reason: Reason::OwnMode });
+        return refuse(argument, Reason::OwnMode);
     }
-    let has_versions = own.variant.is_some() || case(arguments).is_some() && arguments.policy.is_none();
+    let has_versions =
+        own.variant.is_some() || matches!(case(arguments), Some(CaseName::Data(_))) && arguments.policy.is_none();
     if own.schedule.is_some() && !has_versions {
-        return Err(Refusal { argument: "--schedule <SCHEDULE>", value: None, reason: Reason::Schedule });
+        return refuse("--schedule <SCHEDULE>", Reason::Schedule);
     }
     if arguments.mode == ModeName::Own && arguments.transfers == TransfersName::Multicast {
         return Err(refused("--transfers <TRANSFERS>", &"multicast", Reason::PaperMode));
     }
-    Ok(())
+    let matrix = &arguments.matrix;
+    match (matrix.rows.is_some() || matrix.block_bytes.is_some(), matrix.bandwidth.is_some()) {
+        (true, false) if is_paper && matrix.rows.is_some() => refuse("--rows <N>", Reason::NoBandwidth),
+        (true, false) if is_paper => refuse("--block-bytes <BYTES>", Reason::NoBandwidth),
+        (false, true) if is_paper => refuse("--bandwidth <MBIT>", Reason::NoBlock),
+        _ => Ok(()),
+    }
 }
 
 pub fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> Refusal {
@@ -192,7 +290,7 @@ pub fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> 
 pub fn refusal_of(arguments: &SimulateArguments, nodes: u32, error: SettingError) -> Refusal {
     let (argument, value): (_, &dyn ToString) = match &error {
         SettingError::Load(load) => ("--load <UNITS>", load),
-        SettingError::Speed { .. } => ("--speeds <SPEEDS>", &arguments.speeds),
+        SettingError::Speed { .. } => ("--speeds <SPEEDS>", &arguments.speeds[0]),
         _ => ("--nodes <LIST>", &nodes),
     };
     let help = if matches!(error, SettingError::NoLatency { .. }) { " by `--latency`" } else { "" };

@@ -1,7 +1,6 @@
 //! `--speeds`: the speeds of the nodes.
 
 use aurora_apps::report::read::is_stdin;
-use aurora_super::sim::Speeds;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,10 +18,10 @@ const SENSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 const MOST: usize = 1 << 16;
 
 /// The value of `--speeds`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Source {
-    /// One of the paper's clusters.
-    Named(Speeds),
+    /// The speeds of the first nodes, which repeat.
+    Ratio(Vec<f64>),
     /// A file with a speed for each node.
     File(PathBuf),
 }
@@ -31,10 +30,14 @@ pub enum Source {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadSpeeds {
     #[error(
-        "it cannot be read: {0}. Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line; of \
-         ratios only 1:3 is built in"
+        "it cannot be read: {0}. Speeds are `homogeneous`, a ratio such as `1:3`, or the name of a file with one speed a \
+         line"
     )]
     File(String),
+    #[error("`{0}` is not the speed of a node: write a ratio of numbers from 0.000001 to 1000000, such as 1:3")]
+    Ratio(String),
+    #[error("it is there twice: name each cluster once")]
+    Twice,
     #[error("longer than {} MiB, so no list of speeds: a line has the speed of one node", LONGEST >> 20)]
     Long,
     #[error("line {line}: `{found}` is not the speed of a node: write a number above 0, from 0.000001 to 1000000")]
@@ -50,22 +53,30 @@ pub enum BadSpeeds {
 }
 
 impl FromStr for Source {
-    type Err = std::convert::Infallible;
+    type Err = BadSpeeds;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "homogeneous" => Source::Named(Speeds::Homogeneous),
-            "1:3" => Source::Named(Speeds::Mixed),
-            path => Source::File(path.into()),
-        })
+        let parts: Vec<&str> = text.split(':').collect();
+        let numbers: Result<Vec<f64>, _> = parts.iter().map(|part| part.trim().parse::<f64>()).collect();
+        match numbers {
+            _ if text == "homogeneous" => Ok(Source::Ratio(vec![1.0])),
+            Ok(speeds) if speeds.len() > 1 => match speeds.iter().position(|speed| !SENSIBLE.contains(speed)) {
+                Some(bad) => Err(BadSpeeds::Ratio(quoted(parts[bad].trim()))),
+                None => Ok(Source::Ratio(speeds)),
+            },
+            _ => Ok(Source::File(text.into())),
+        }
     }
 }
 
 impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Named(Speeds::Homogeneous) => f.write_str("homogeneous"),
-            Source::Named(Speeds::Mixed) => f.write_str("1:3"),
+            Source::Ratio(speeds) if speeds[..] == [1.0] => f.write_str("homogeneous"),
+            Source::Ratio(speeds) => {
+                let texts: Vec<String> = speeds.iter().map(f64::to_string).collect();
+                f.write_str(&texts.join(":"))
+            }
             Source::File(path) => write!(f, "{}", path.display()),
         }
     }
@@ -74,8 +85,8 @@ impl Display for Source {
 /// The speeds of any number of nodes, or of as many nodes as a file has lines.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cluster {
-    /// One of the paper's clusters.
-    Named(Speeds),
+    /// Any number of nodes, whose speeds repeat.
+    Ratio(Vec<f64>),
     /// The first nodes are on the first lines.
     Listed(Vec<f64>),
 }
@@ -87,7 +98,7 @@ impl Cluster {
     /// The error in the file.
     pub fn read(source: &Source) -> Result<Self, BadSpeeds> {
         match source {
-            Source::Named(speeds) => Ok(Cluster::Named(*speeds)),
+            Source::Ratio(speeds) => Ok(Cluster::Ratio(speeds.clone())),
             Source::File(path) => listed(&text(path)?).map(Cluster::Listed),
         }
     }
@@ -95,7 +106,7 @@ impl Cluster {
     /// Returns the number of nodes, if it is known.
     pub fn nodes(&self) -> Option<u32> {
         match self {
-            Cluster::Named(_) => None,
+            Cluster::Ratio(_) => None,
             Cluster::Listed(speeds) => Some(speeds.len() as u32),
         }
     }
@@ -106,7 +117,7 @@ impl Cluster {
     /// There are fewer nodes.
     pub fn of(&self, nodes: u32) -> Result<Vec<f64>, BadSpeeds> {
         match self {
-            Cluster::Named(speeds) => Ok(speeds.of(nodes)),
+            Cluster::Ratio(speeds) => Ok(speeds.iter().copied().cycle().take(nodes as usize).collect()),
             Cluster::Listed(speeds) => {
                 let few = BadSpeeds::Few { there: speeds.len(), wanted: nodes };
                 speeds.get(..nodes as usize).map(<[f64]>::to_vec).ok_or(few)
@@ -159,7 +170,21 @@ mod tests {
         let cluster = Cluster::Listed(vec![1.0, 2.0, 4.0]);
         assert_eq!((cluster.of(2), cluster.nodes()), (Ok(vec![1.0, 2.0]), Some(3)));
         assert_eq!(cluster.of(4), Err(BadSpeeds::Few { there: 3, wanted: 4 }));
-        assert_eq!(Cluster::Named(Speeds::Mixed).of(3), Ok(vec![1.0, 3.0, 1.0]));
+    }
+
+    #[test]
+    fn a_ratio_repeats() {
+        for (text, of_five) in
+            [("homogeneous", [1.0; 5]), ("1:3", [1.0, 3.0, 1.0, 3.0, 1.0]), ("0.5:2 : 4", [0.5, 2.0, 4.0, 0.5, 2.0])]
+        {
+            let source: Source = text.parse().expect(text);
+            assert_eq!(source.to_string(), text.replace(' ', ""));
+            assert_eq!(Cluster::read(&source).and_then(|cluster| cluster.of(5)), Ok(of_five.to_vec()));
+        }
+        for (text, bad) in [("1:0", "0"), ("1:-3", "-3"), ("NaN:1", "NaN"), ("1:2:inf", "inf"), ("1:1e7", "1e7")] {
+            assert_eq!(text.parse::<Source>(), Err(BadSpeeds::Ratio(bad.into())), "{text}");
+        }
+        assert!(matches!("1:x".parse(), Ok(Source::File(_))));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Simulations for people: policies in rows, numbers of nodes in columns.
 
 use super::Point;
-use super::figures::OwnFigures;
+use super::figures::Statistics;
+use super::legend::{MEASURES as EXPLAINED, policy};
 use crate::table::count;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
@@ -9,117 +10,225 @@ use std::fmt::{self, Display, Formatter};
 /// The maximum number of columns, one for each number of nodes.
 const ACROSS: usize = 10;
 
-/// Points of the same setting.
-pub struct Table<'p>(pub &'p [Point]);
+/// The results of one command.
+pub struct Table<'p> {
+    /// All points, by cluster.
+    pub points: &'p [Point],
+    /// Whether standard deviations, minima and maxima are shown.
+    pub spread: bool,
+}
 
-/// A displayed figure: its name, its digits after the point, and its value if the mode has it.
-type Measure = (&'static str, usize, fn(&Point) -> Option<f64>);
+/// A displayed quantity: its title, its name in the figures, its digits after the point, and the number of its units in
+/// one unit of the table.
+type Measure = (&'static str, &'static str, usize, f64);
 
-const MEASURES: [Measure; 10] = [
-    ("imbalance", 4, |point| Some(point.figures.imbalance)),
-    ("communication", 4, |point| Some(point.figures.communication)),
-    ("efficiency", 4, |point| Some(point.figures.efficiency)),
-    ("loads", 0, |point| Some(point.figures.loads)),
-    ("seconds", 3, |point| point.figures.own.as_ref().map(|_| point.figures.makespan / 1e6)),
-    ("parallelism", 3, |point| own(point, |own| own.parallelism)),
-    ("miss ratio", 4, |point| own(point, |own| own.miss_ratio)),
-    ("p_c", 3, |point| own(point, |own| own.p_c)),
-    ("sync ms", 3, |point| own(point, |own| own.synchronisation / 1e3)),
-    ("management us", 2, |point| Some(point.figures.management_us)),
+const MEASURES: [Measure; 12] = [
+    ("imbalance", "imbalance", 4, 1.0),
+    ("waiting", "waiting", 4, 1.0),
+    ("communication", "communication", 4, 1.0),
+    ("efficiency", "efficiency", 4, 1.0),
+    ("speed-up", "speedup", 2, 1.0),
+    ("seconds", "makespan", 3, 1e6),
+    ("loads", "loads", 0, 1.0),
+    ("parallelism", "parallelism", 3, 1.0),
+    ("miss ratio", "miss_ratio", 4, 1.0),
+    ("p_c", "p_c", 3, 1.0),
+    ("sync ms", "synchronisation", 3, 1e3),
+    ("management us", "management_us", 2, 1.0),
 ];
 
-fn own(point: &Point, of: fn(&OwnFigures) -> f64) -> Option<f64> {
-    point.figures.own.as_ref().map(of)
-}
+/// The rows of a policy, and the statistic that each shows.
+const STATISTICS: [(&str, fn(Statistics) -> f64); 4] =
+    [("", |of| of.mean), ("  deviation", |of| of.deviation), ("  min", |of| of.min), ("  max", |of| of.max)];
 
 impl Display for Table<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Some(first) = self.0.first() else { return Ok(()) };
-        self.head(f, first)?;
-        let mut nodes: Vec<u32> = self.0.iter().map(|point| point.nodes).collect();
-        nodes.dedup();
-        for nodes in nodes.chunks(ACROSS) {
-            for (name, digits, of) in MEASURES {
-                if of(first).is_some() {
+        for (number, cluster) in self.clusters().enumerate() {
+            if number > 0 {
+                writeln!(f)?;
+            }
+            head(f, cluster)?;
+            let mut nodes: Vec<u32> = cluster.iter().map(|point| point.nodes).collect();
+            nodes.dedup();
+            for nodes in nodes.chunks(ACROSS) {
+                for measure in MEASURES.iter().filter(|measure| value(&cluster[0], measure).is_some()) {
                     writeln!(f)?;
-                    let cell = |point: &Point| of(point).map(|value| format!("{value:.digits$}")).unwrap_or_default();
-                    self.measure(f, nodes, name, &cell)?;
+                    self.measure(f, cluster, nodes, measure)?;
                 }
             }
+            self.gain(f, cluster)?;
+            deviations(f, cluster, self.spread)?;
         }
-        writeln!(
-            f,
-            "\nimbalance, communication, efficiency: shares of what the nodes could have computed; loads: blocks that nodes have"
-        )?;
-        if first.own.is_some() {
-            writeln!(
-                f,
-                "asked others for; seconds: until all is complete; parallelism: instructions delivered and not \
-                 committed, on a node;"
-            )?;
-            writeln!(
-                f,
-                "miss ratio: blocks asked for / operands read; p_c: parallelism needed to hide the latency; \
-                 sync ms: from the last"
-            )?;
-            return writeln!(
-                f,
-                "commit of a result in several parts until it is one; management: the simulator's time for an \
-                 instruction, more than\nwhat a dispatcher needs"
-            );
-        }
-        writeln!(
-            f,
-            "asked others for; management: the simulator's time for an instruction, more than what a dispatcher needs"
-        )
+        self.legend(f)
     }
 }
 
 impl Table<'_> {
-    fn head(&self, f: &mut Formatter<'_>, first: &Point) -> fmt::Result {
-        let Point { mode, speeds, transfers, reps, seed, .. } = first;
-        let each = count(first.figures.instructions as usize, "instruction");
-        match (first.product, first.own) {
-            (Some(of), _) => {
-                write!(f, "product of {0} x {0} blocks, {each} of 0 to {1} units, ", of.blocks, of.work)?;
-                writeln!(f, "{} units to send or receive a block", of.load)?;
-            }
-            (None, own) => writeln!(f, "case {}, {each}", own.map_or("", |own| own.case))?,
-        }
-        let means = count(*reps as usize, "repetition");
-        writeln!(f, "{mode} mode, {speeds}, {transfers}, means of {means} from seed {seed} on")
+    /// Returns the points of each cluster.
+    fn clusters(&self) -> impl Iterator<Item = &[Point]> {
+        self.points.chunk_by(|one, other| one.speeds == other.speeds)
     }
 
-    fn measure(
-        &self,
-        f: &mut Formatter<'_>,
-        nodes: &[u32],
-        name: &str,
-        cell: &dyn Fn(&Point) -> String,
-    ) -> fmt::Result {
-        write!(f, "{:20}", format!("{name} by nodes"))?;
-        nodes.iter().try_for_each(|nodes| write!(f, "{nodes:>10}"))?;
+    fn measure(&self, f: &mut Formatter<'_>, cluster: &[Point], nodes: &[u32], measure: &Measure) -> fmt::Result {
+        let (title, name, least, units) = *measure;
+        let digits = if name == "makespan" { digits(cluster, least, measure) } else { least };
+        let shown = |point: &Point, of: fn(Statistics) -> f64| {
+            value(point, measure).map(|value| format!("{:.digits$}", of(value) / units)).unwrap_or_default()
+        };
+        let has_spread = self.spread && name != "management_us";
+        rows(f, &format!("{title} by nodes"), cluster, nodes, |point| {
+            let statistics = STATISTICS.iter().take(if has_spread && point.reps > 1 { 4 } else { 1 });
+            statistics.map(|(name, of)| (*name, shown(point, *of))).collect()
+        })
+    }
+
+    /// Compares a cluster with the first one.
+    fn gain(&self, f: &mut Formatter<'_>, cluster: &[Point]) -> fmt::Result {
+        let first = self.clusters().next().unwrap_or_default();
+        if first[0].speeds == cluster[0].speeds {
+            return Ok(());
+        }
+        let mut nodes: Vec<u32> = cluster.iter().map(|point| point.nodes).collect();
+        nodes.dedup();
+        let gain = |point: &Point| {
+            let same = first.iter().find(|other| row(other) == row(point) && other.nodes == point.nodes);
+            let seconds = |point: &Point| point.figures.mean("makespan");
+            same.filter(|_| seconds(point) > 0.0).map(|same| format!("{:.3}", seconds(same) / seconds(point)))
+        };
+        for nodes in nodes.chunks(ACROSS) {
+            writeln!(f)?;
+            rows(f, "gain by nodes", cluster, nodes, |point| vec![("", gain(point).unwrap_or_default())])?;
+        }
+        writeln!(f, "gain: seconds on {} / seconds on {}", first[0].speeds, cluster[0].speeds)
+    }
+
+    fn legend(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.points.first() else { return Ok(()) };
         writeln!(f)?;
-        let mut rows: Vec<(&str, Option<u32>)> = Vec::new();
-        for point in self.0.iter().map(row) {
-            if !rows.contains(&point) {
-                rows.push(point);
+        for (title, meaning) in EXPLAINED {
+            let is_shown = |measure: &&Measure| measure.0 == title && value(first, measure).is_some();
+            if MEASURES.iter().any(|measure| is_shown(&measure)) {
+                writeln!(f, "{title:15}{meaning}")?;
             }
         }
-        let limits: BTreeSet<Option<u32>> = rows.iter().map(|(_, limit)| *limit).collect();
-        for (policy, limit) in rows {
+        let mut names: Vec<&str> = Vec::new();
+        for point in self.points.iter().filter(|point| point.nodes == first.nodes && point.speeds == first.speeds) {
+            if !names.contains(&point.policy) {
+                names.push(point.policy);
+            }
+        }
+        writeln!(f)?;
+        names.into_iter().try_for_each(|name| writeln!(f, "{name:15}{}", policy(name, first.versions)))
+    }
+}
+
+/// Returns the statistics of a quantity, if the mode has it.
+fn value(point: &Point, (_, name, ..): &Measure) -> Option<Statistics> {
+    let management = || {
+        let mean = point.figures.management_us;
+        Statistics { mean, deviation: 0.0, min: mean, max: mean }
+    };
+    if *name == "management_us" { Some(management()) } else { point.figures.get(name) }
+}
+
+/// Returns as many digits as the smallest value needs to be shown with three.
+fn digits(cluster: &[Point], least: usize, measure: &Measure) -> usize {
+    let values = cluster.iter().filter_map(|point| value(point, measure)).map(|of| of.mean / measure.3);
+    let smallest = values.filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    if smallest.is_finite() { least.max((2.0 - smallest.log10().floor()).clamp(0.0, 9.0) as usize) } else { least }
+}
+
+/// Writes the cells of all points with these numbers of nodes: a row for each policy and each number of instructions in
+/// flight, and for each of the point's cells.
+fn rows(
+    f: &mut Formatter<'_>,
+    title: &str,
+    points: &[Point],
+    nodes: &[u32],
+    cells: impl Fn(&Point) -> Vec<(&'static str, String)>,
+) -> fmt::Result {
+    let mut all: Vec<(&str, Option<u32>)> = Vec::new();
+    for point in points.iter().map(row) {
+        if !all.contains(&point) {
+            all.push(point);
+        }
+    }
+    let limits: BTreeSet<Option<u32>> = all.iter().map(|(_, limit)| *limit).collect();
+    write!(f, "{title:20}")?;
+    nodes.iter().try_for_each(|nodes| write!(f, "{nodes:>10}"))?;
+    writeln!(f)?;
+    for (policy, limit) in all {
+        let of_row = |nodes: &u32| points.iter().find(|point| row(point) == (policy, limit) && point.nodes == *nodes);
+        let columns: Vec<_> = nodes.iter().map(|nodes| of_row(nodes).map(&cells).unwrap_or_default()).collect();
+        for line in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
             let shown = limit.filter(|_| limits.len() > 1).map(|limit| format!(", {limit} in flight"));
-            write!(f, "  {:18}", format!("{policy}{}", shown.unwrap_or_default()))?;
-            for nodes in nodes {
-                let point = self.0.iter().find(|point| row(point) == (policy, limit) && point.nodes == *nodes);
-                write!(f, "{:>10}", point.map(cell).unwrap_or_default())?;
+            let name = columns.iter().find_map(|column| column.get(line)).map_or("", |(name, _)| *name);
+            let name = if line == 0 { format!("{policy}{}", shown.unwrap_or_default()) } else { name.into() };
+            write!(f, "  {name:18}")?;
+            for column in &columns {
+                write!(f, "{:>10}", column.get(line).map_or("", |(_, cell)| cell))?;
             }
             writeln!(f)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn row(point: &Point) -> (&'static str, Option<u32>) {
     (point.policy, point.own.map(|own| own.in_flight))
+}
+
+fn head(f: &mut Formatter<'_>, points: &[Point]) -> fmt::Result {
+    let first = &points[0];
+    let Point { mode, speeds, transfers, seed, .. } = first;
+    let each = count(first.figures.instructions as usize, "instruction");
+    match (first.product, &first.about) {
+        (Some(of), _) => {
+            let cost = if first.costs == "equal" {
+                (f64::from(of.work) / 2.0).to_string()
+            } else {
+                format!("0 to {}", of.work)
+            };
+            write!(f, "product of {0} x {0} blocks, {each} of {cost} units, ", of.count)?;
+            writeln!(f, "{} units to send or receive a block", of.load)?;
+            if let Some(about) = of.blocks.about(of.count) {
+                writeln!(f, "{about}")?;
+            }
+        }
+        (None, about) => writeln!(f, "case {}, {each}\n{about}", first.own.map_or("", |own| own.case))?,
+    }
+    let most = points.iter().map(|point| point.reps).max().unwrap_or(1);
+    let once: BTreeSet<&str> =
+        points.iter().filter(|point| point.reps < first.asked_reps).map(|point| point.policy).collect();
+    write!(f, "{mode} mode, {speeds}, {transfers}, ")?;
+    if most < first.asked_reps {
+        return writeln!(f, "one run: nothing is drawn, so all repetitions would be equal");
+    }
+    writeln!(f, "means of {} from seed {seed} on", count(most as usize, "repetition"))?;
+    if once.is_empty() {
+        return Ok(());
+    }
+    let once: Vec<&str> = once.into_iter().collect();
+    writeln!(f, "{}: one run, because nothing is drawn", once.join(", "))
+}
+
+/// Names the largest standard deviations.
+fn deviations(f: &mut Formatter<'_>, points: &[Point], all: bool) -> fmt::Result {
+    let several = || points.iter().filter(|point| point.reps > 1);
+    if several().next().is_none() {
+        return Ok(());
+    }
+    let largest = |name: &str, of: &dyn Fn(Statistics) -> f64| {
+        let values = several().filter_map(|point| Some((of(point.figures.get(name)?), point)));
+        let (value, point) = values.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some((value, format!("({}, {})", point.policy, count(point.nodes as usize, "node"))))
+    };
+    let mut parts = Vec::new();
+    for name in ["imbalance", "communication", "efficiency"] {
+        parts.extend(largest(name, &|of| of.deviation).map(|(value, at)| format!("{name} {value:.4} {at}")));
+    }
+    let relative = |of: Statistics| if of.mean > 0.0 { 100.0 * of.deviation / of.mean } else { 0.0 };
+    parts.extend(largest("makespan", &relative).map(|(value, at)| format!("seconds {value:.2} % {at}")));
+    let more = if all { "" } else { "\n`--spread` shows them all, with minima and maxima" };
+    writeln!(f, "\nlargest standard deviations: {}{more}", parts.join(", "))
 }

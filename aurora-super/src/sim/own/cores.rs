@@ -19,6 +19,11 @@ pub(super) struct Cores {
     owed: f64,
     /// The time up to which `owed` is correct.
     now: f64,
+    /// The number of instructions that wait for operands, since when, and the work that idle cores could have done
+    /// before.
+    waiting: u32,
+    since: f64,
+    waited: f64,
 }
 
 /// An instruction on a core.
@@ -51,7 +56,8 @@ impl Running {
 
 impl Cores {
     pub(super) fn new(count: u32, profile: Profile) -> Self {
-        Cores { count, profile, queue: VecDeque::new(), running: Vec::new(), owed: 0.0, now: 0.0 }
+        let (queue, running) = (VecDeque::new(), Vec::new());
+        Cores { count, profile, queue, running, owed: 0.0, now: 0.0, waiting: 0, since: 0.0, waited: 0.0 }
     }
 
     /// Adds the work of a block.
@@ -100,6 +106,7 @@ impl Cores {
             broken.unpaid += (running.owed - done).max(0.0);
         }
         self.queue.clear();
+        self.waiting = 0;
         broken
     }
 
@@ -113,12 +120,48 @@ impl Cores {
         f64::from(self.count) * self.profile.work(0.0, until)
     }
 
+    /// Records that from now on `waiting` instructions wait for operands.
+    #[inline]
+    pub(super) fn wait(&mut self, now: f64, waiting: u32) {
+        if waiting != self.waiting {
+            self.note_waiting(now);
+            self.waiting = waiting;
+        }
+    }
+
+    /// Returns the work that idle cores could have done while instructions waited for operands. Each of these keeps one
+    /// core waiting.
+    pub(super) fn waited(&self) -> f64 {
+        self.waited
+    }
+
     /// Deducts the owed work that an idle core has done by now.
     fn pay(&mut self, now: f64) {
-        if self.owed > 0.0 && self.running.len() < self.count as usize {
-            self.owed = (self.owed - self.profile.work(self.now, now)).max(0.0);
-        }
+        self.note_waiting(now);
+        self.owed = self.owed_at(now);
         self.now = now;
+    }
+
+    /// Returns the work that is owed at a time from `self.now` on, if nothing is charged until then.
+    fn owed_at(&self, at: f64) -> f64 {
+        if self.owed > 0.0 && self.running.len() < self.count as usize {
+            (self.owed - self.profile.work(self.now, at)).max(0.0)
+        } else {
+            self.owed
+        }
+    }
+
+    fn note_waiting(&mut self, now: f64) {
+        let idle = self.count - self.running.len() as u32;
+        let waiting = self.waiting.min(idle);
+        if waiting > 0 && now > self.since {
+            let each = self.profile.work(self.since, now);
+            let paid = self.owed_at(self.since) - self.owed_at(now);
+            // An idle core that waits for nothing pays first.
+            let paid_by_waiting = (paid - f64::from(idle - waiting) * each).max(0.0);
+            self.waited += f64::from(waiting) * each - paid_by_waiting;
+        }
+        self.since = now;
     }
 }
 
@@ -169,6 +212,27 @@ mod tests {
         assert_eq!(cores.rest(), 60.0);
         cores.push(task(1));
         assert_eq!(ends(&mut cores, 30.0), [160.0]);
+    }
+
+    #[test]
+    fn a_core_that_pays_does_not_wait() {
+        let mut cores = Cores::new(2, Profile::steady(2.0));
+        cores.wait(0.0, 2);
+        // Both cores wait until 10. Then one of them pays 6 units in 3, and both wait again until 20.
+        cores.charge(10.0, 6.0);
+        cores.wait(20.0, 1);
+        assert_eq!(cores.waited(), 40.0 + 40.0 - 6.0);
+        // One instruction waits. The other core pays.
+        cores.charge(20.0, 6.0);
+        cores.wait(30.0, 0);
+        assert_eq!(cores.waited(), 74.0 + 20.0);
+        // A core that runs does not wait.
+        (0..2).for_each(|k| cores.push(task(k)));
+        ends(&mut cores, 30.0);
+        cores.wait(30.0, 3);
+        cores.end(80.0, task(0));
+        cores.wait(90.0, 0);
+        assert_eq!(cores.waited(), 94.0 + 20.0);
     }
 
     #[test]

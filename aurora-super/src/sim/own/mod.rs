@@ -7,7 +7,7 @@ mod setting;
 mod site;
 
 pub use outcome::OwnOutcome;
-pub use setting::{Cost, Loss, OwnSetting, SlowDown};
+pub use setting::{Loss, OwnSetting, SlowDown};
 
 use super::event_queue::EventQueue;
 use super::link::Ports;
@@ -190,6 +190,7 @@ impl<'a> Machine<'a> {
         let before = execute.in_flight();
         execute.handle(event, &mut wanted);
         self.tally.live(self.now, before, execute.in_flight());
+        self.sites[node as usize].wait(self.now);
         self.perform(node, wanted);
     }
 
@@ -309,6 +310,7 @@ impl<'a> Machine<'a> {
         self.tally.end = paid.fold(self.tally.end, f64::max);
         let end = self.tally.end;
         let capacity = self.sites.iter().map(|site| site.cores.capacity(site.lost_at.unwrap_or(end))).sum();
+        self.tally.waited = self.sites.iter().map(|site| site.cores.waited()).sum();
         self.tally.outcome(self.sites.len(), capacity, self.setting.program.instructions())
     }
 }

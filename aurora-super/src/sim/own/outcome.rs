@@ -16,6 +16,9 @@ pub struct OwnOutcome {
     /// committed, as a mean over time and nodes. Of a grant of several instructions, those count whose operands have
     /// been asked for.
     pub parallelism: f64,
+    /// The part of the imbalance in which a core is idle and its node has an instruction whose operands have not
+    /// arrived. In the rest of the imbalance a core is idle because there is no instruction for it.
+    pub waiting: f64,
     /// Blocks asked for / operands read (S0 Fig. 4).
     pub miss_ratio: f64,
     /// The mean time from the request for a block to its arrival, in units: t_r of S0 section 4.
@@ -43,6 +46,8 @@ pub(super) struct Tally {
     pub(super) end: f64,
     pub(super) computed: f64,
     pub(super) communicated: f64,
+    /// The work that idle cores could have done while instructions waited for operands.
+    pub(super) waited: f64,
     pub(super) executed: u64,
     /// The time on cores of all executed instructions.
     pub(super) time: f64,
@@ -101,6 +106,7 @@ impl Tally {
                 instructions: self.executed,
             },
             parallelism: share(self.lives, self.end * nodes as f64),
+            waiting: share(self.waited, capacity).min(imbalance.max(0.0)),
             miss_ratio: loads_each / 2.0,
             load_time,
             critical: share(loads_each * load_time, time),

@@ -2,10 +2,10 @@
 
 use super::super::link::Link;
 use super::super::profile::Profile;
-use super::super::setting::{LOAD, MOST_WORK, SettingError, Work};
+use super::super::setting::{Cost, LOAD, MOST_WORK, SettingError, Work};
 use crate::dispatch::Config;
 use crate::execute::Limits;
-use crate::{Instruction, Node, Policy, Product};
+use crate::{Node, Policy, Product};
 
 /// The inputs of a simulation in own mode. Times are in units: 1000 are 1 ms. Work is in units, too: a core of a node
 /// of speed 1 does one unit of work in a unit of time.
@@ -46,15 +46,6 @@ pub struct OwnSetting {
     pub losses: Vec<Loss>,
 }
 
-/// The cost of instructions.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Cost {
-    /// The same for all instructions, in units of work.
-    Fixed(f64),
-    /// Drawn for each instruction.
-    Drawn(Work),
-}
-
 /// A change of a node's speed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SlowDown {
@@ -75,17 +66,6 @@ pub struct Loss {
     pub at: f64,
     /// The time from the loss until the dispatcher learns of it.
     pub noticed_after: f64,
-}
-
-impl Cost {
-    /// Returns the cost of an instruction of a program.
-    #[inline]
-    pub fn of(&self, program: &Product, instruction: Instruction) -> f64 {
-        match self {
-            Cost::Fixed(units) => *units,
-            Cost::Drawn(work) => work.of(program, instruction),
-        }
-    }
 }
 
 impl OwnSetting {
@@ -128,9 +108,7 @@ impl OwnSetting {
         if let Some(budget) = budget.filter(|budget| *budget < 2) {
             return Err(SettingError::Budget(budget));
         }
-        if let Cost::Fixed(units) = self.cost {
-            SettingError::check_cost("an instruction", units)?;
-        }
+        self.cost.check()?;
         SettingError::check_cost("a message at the dispatcher", self.dispatcher)?;
         SettingError::check_cost("a merge", self.merging)?;
         self.link.check()?;

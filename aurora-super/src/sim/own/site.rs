@@ -25,6 +25,11 @@ impl Site {
         }
     }
 
+    /// Records how many instructions wait for operands from now on.
+    pub(super) fn wait(&mut self, now: f64) {
+        self.cores.wait(now, self.execute.waiting());
+    }
+
     /// Records a request for a block. A repeated request changes nothing.
     pub(super) fn ask(&mut self, now: f64, block: BlockId) {
         if self.asked.iter().all(|(other, _)| *other != block) {

@@ -6,19 +6,19 @@ use crate::Policy;
 use crate::dispatch::Config;
 use crate::execute::Limits;
 use crate::policy::Version;
-use crate::sim::{Case, Link, Setting, Speeds, SuperProgram, Work, paper};
+use crate::sim::{Case, Cost, Link, Setting, Speeds, SuperProgram, Work, paper};
 use proptest::prelude::*;
 
 /// The paper's machine in this simulator: a block costs both sides work, and only work takes time.
 fn as_paper(setting: &Setting) -> OwnSetting {
     OwnSetting {
         program: setting.program,
-        dispatch: Config { seed: setting.work.seed, ..Config::new(setting.policy) },
+        dispatch: Config { seed: setting.seed, ..Config::new(setting.policy) },
         limits: Limits::ONE,
-        cost: Cost::Drawn(setting.work),
+        cost: setting.cost,
         link: Link { sending: setting.load, receiving: setting.load, ..Link::FREE },
         dispatcher: 0.0,
-        ..OwnSetting::new(setting.policy, setting.speeds.clone(), setting.work.seed)
+        ..OwnSetting::new(setting.policy, setting.speeds.clone(), setting.seed)
     }
 }
 
@@ -69,6 +69,37 @@ fn a_run_that_takes_no_time_wastes_none() {
             (0.0, 0.0, 0.0, 1.0)
         );
     }
+}
+
+#[test]
+fn of_equal_instructions_only_random_policies_depend_on_the_seed() {
+    let versions = SuperProgram::ALL.map(|version| (version.name, version.policy()));
+    for (name, policy) in Policy::ALL.into_iter().chain(versions) {
+        let theirs = |seed| paper(&Setting { cost: Cost::Fixed(700.0), ..Setting::new(policy, vec![1.0; 8], seed) });
+        let ours = |seed| own(&OwnSetting { cost: Cost::Fixed(700.0), ..small(policy, 8, seed) });
+        let varies = [2, 3, 4].iter().any(|seed| theirs(*seed) != theirs(1) || ours(*seed) != ours(1));
+        assert_eq!(varies, policy.is_random(), "{name}");
+    }
+}
+
+#[test]
+fn waiting_for_operands_is_a_part_of_the_imbalance() {
+    // Each node has a column of A, B and C, and needs the other column of A: two instructions of four wait for a block.
+    let setting = OwnSetting {
+        program: Product::square(2).unwrap(),
+        cost: Cost::Fixed(1_000.0),
+        limits: Limits::ONE,
+        link: Link::delay(30_000.0),
+        dispatcher: 0.0,
+        ..OwnSetting::new(Policy::S, vec![1.0; 2], 0)
+    };
+    let outcome = own(&setting).unwrap();
+    assert_eq!((outcome.common.makespan, outcome.waiting, outcome.common.imbalance), (64_000.0, 0.9375, 0.9375));
+    // A third node has nothing to do, and waits for nothing.
+    let third = own(&OwnSetting { speeds: vec![1.0, 1.0, 1e-9], ..setting.clone() }).unwrap();
+    assert!(third.waiting < third.common.imbalance, "{third:?}");
+    let alone = own(&OwnSetting { speeds: vec![1.0], dispatcher: 500.0, ..setting }).unwrap();
+    assert!(alone.waiting == 0.0 && alone.common.imbalance > 0.4, "{alone:?}");
 }
 
 #[test]
@@ -302,9 +333,13 @@ proptest! {
     fn extremes_of_the_paper_s_machine(setting in extremes(), multicast: bool) {
         let transfers = if multicast { crate::sim::Transfers::Multicast } else { crate::sim::Transfers::Unicast };
         let below = if let Cost::Fixed(work) = setting.cost { work as u32 } else { 0 };
-        let work = Work { below, seed: setting.dispatch.seed };
-        let setting = Setting { program: setting.program, speeds: setting.speeds.clone(), transfers, work, load: setting.link.sending,
-            policy: setting.dispatch.policy,
+        let seed = setting.dispatch.seed;
+        let setting = Setting {
+            program: setting.program,
+            transfers,
+            cost: Cost::Drawn(Work { below, seed }),
+            load: setting.link.sending,
+            ..Setting::new(setting.dispatch.policy, setting.speeds.clone(), seed)
         };
         let outcome = paper(&setting).unwrap();
         prop_assert_eq!(outcome.instructions, setting.program.instructions());
