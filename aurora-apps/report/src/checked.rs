@@ -1,6 +1,7 @@
 //! Checks of the numbers in a file, for serde's `deserialize_with`. Optional numbers may be absent.
 
 use super::Spread;
+use super::simulation::{Mean, Variation};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -63,29 +64,61 @@ pub fn shares<'de, D: Deserializer<'de>>(of: D) -> Result<Spread, D::Error> {
     if of.max <= 1.0 { Ok(of) } else { Err(D::Error::custom(format!("{of} are no shares of 1"))) }
 }
 
-/// Reads units of time as their text, which can be compared.
+/// Reads a number that is not negative as its text, which can be compared; without a number the text is empty.
 pub fn text<'de, D: Deserializer<'de>>(of: D) -> Result<String, D::Error> {
-    checked(of, |value| not_units(&value)).map(|value: f64| value.to_string())
+    let value: Option<f64> = checked(of, |value| not_units(&value))?;
+    Ok(value.map(|value| value.to_string()).unwrap_or_default())
 }
 
-/// Reads all numbers of a simulation that are not in its setting, by name. Rounding may put sums of shares slightly
-/// above 1.
-pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, f64>, D::Error> {
+/// Reads all numbers of a simulation that are not in its setting, by name, with their variations in `spread`.
+pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, Mean>, D::Error> {
+    let mut values = BTreeMap::<String, Value>::deserialize(of)?;
+    let spread = values.remove("spread").unwrap_or_default();
+    let spread = Option::<BTreeMap<String, Variation>>::deserialize(spread).map_err(D::Error::custom)?;
+    let mut variations = spread.unwrap_or_default();
     let mut means = BTreeMap::new();
-    for (name, value) in BTreeMap::<String, Value>::deserialize(of)? {
+    for (name, value) in values {
         let Some(value) = value.as_f64() else { continue };
-        let is_share = SHARES.contains(&&*name);
-        let no_share = || (!(-1e-9..=1.0 + 1e-9).contains(&value)).then(|| format!("{value} is no share of 1"));
-        if let Some(flaw) = if is_share { no_share() } else { not_units(&value) } {
-            return Err(D::Error::custom(format!("{name}: {flaw}")));
-        }
-        means.insert(name, if is_share { value.clamp(0.0, 1.0) } else { value });
+        let mean = mean(&name, value, variations.remove(&name));
+        let mean = mean.map_err(|flaw| D::Error::custom(format!("{name}: {flaw}")))?;
+        means.insert(name, mean);
+    }
+    if let Some((name, _)) = variations.pop_first() {
+        return Err(D::Error::custom(format!("{name}: a spread without a mean")));
+    }
+    if let [Some(waiting), Some(imbalance)] = ["waiting", "imbalance"].map(|name| means.get(name))
+        && waiting.mean > imbalance.mean + ROUNDING
+    {
+        return Err(D::Error::custom(format!("waiting: {} is no part of {}", waiting.mean, imbalance.mean)));
     }
     match SHARES.iter().chain(&["loads", "makespan"]).find(|name| !means.contains_key(**name)) {
         Some(name) => Err(D::Error::missing_field(name)),
         None => Ok(means),
     }
 }
+
+/// Checks a mean and its variation. Rounding may put a share slightly beside 0 or 1, and the mean of equal figures
+/// slightly beside their minimum and maximum.
+fn mean(name: &str, value: f64, variation: Option<Variation>) -> Result<Mean, String> {
+    let is_share = SHARES.contains(&name) || name == "waiting";
+    let no_share =
+        |value| (!(-ROUNDING..=1.0 + ROUNDING).contains(&value)).then(|| format!("{value} is no share of 1"));
+    let check = |value: f64| match if is_share { no_share(value) } else { not_units(&value) } {
+        Some(flaw) => Err(flaw),
+        None => Ok(if is_share { value.clamp(0.0, 1.0) } else { value }),
+    };
+    let mean = check(value)?;
+    let Some(Variation { deviation, min, max }) = variation else { return Ok(Mean { mean, variation }) };
+    let (deviation, min, max) = (check(deviation)?, check(min)?, check(max)?);
+    let rounding = ROUNDING * max.max(mean);
+    if min > mean + rounding || mean > max + rounding {
+        return Err(format!("min {min}, mean {mean}, max {max} are not in order"));
+    }
+    Ok(Mean { mean, variation: Some(Variation { deviation, min: min.min(mean), max: max.max(mean) }) })
+}
+
+/// The allowed difference of figures that are equal but for rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// The figures that are shares of the nodes' possible computation.
 const SHARES: [&str; 3] = ["imbalance", "communication", "efficiency"];

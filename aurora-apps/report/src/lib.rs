@@ -23,7 +23,7 @@ mod study;
 
 pub use counters::RankCounters;
 pub use report::{Comparison, Kind, Measured, NothingToRun, Phase, Report};
-pub use simulation::{Setting, Simulation};
+pub use simulation::{Mean, Setting, Simulation, Variation};
 pub use spread::Spread;
 
 /// Aurora's own implementation of anything, by its name on the command line.

@@ -6,7 +6,7 @@ use super::text::{count, three};
 use crate::Spread;
 use crate::chart::{Curve, Curves, Guide, Mark, Style, ink};
 use crate::recorded::Recorded;
-use crate::simulation::{Lines, Runs, Setting, collect};
+use crate::simulation::{Lines, Runs, Setting, Variation, collect};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,12 +62,22 @@ fn charts(all: &[Recorded], panels: &[Panel<'_>]) -> Vec<Markup> {
 }
 
 fn program(setting: &Setting) -> String {
-    let Setting { mode, blocks, work, load, asked_latency, .. } = setting;
-    let latency = if asked_latency.is_empty() { String::new() } else { format!(", latency {asked_latency}") };
-    match setting.case.as_deref().filter(|case| *case != "none") {
-        Some(case) => format!("case {case}{latency}, {mode} mode"),
-        None => format!("product of {blocks} x {blocks} blocks, work up to {work}, load {load}{latency}, {mode} mode"),
-    }
+    let Setting { mode, blocks, work, load, costs, rows, density, .. } = setting;
+    let product = format!("product of {blocks} x {blocks} blocks, work up to {work}, load {load}");
+    let case = setting.case.as_deref().filter(|case| *case != "none");
+    let words = [
+        (costs, "", " costs"),
+        (rows, "", " rows"),
+        (density, "density ", ""),
+        (&setting.bytes, "", " bytes a block"),
+        (&setting.bandwidth, "", " Mbit/s"),
+        (&setting.asked_latency, "latency ", ""),
+        (&setting.dispatcher, "dispatcher ", " a message"),
+    ];
+    let words = words.iter().filter(|(value, ..)| !value.is_empty());
+    let words: String = words.map(|(value, before, after)| format!(", {before}{value}{after}")).collect();
+    let stay = if setting.results_stay { ", results stay with their owners" } else { "" };
+    format!("{}{words}{stay}, {mode} mode", case.map_or(product, |case| format!("case {case}")))
 }
 
 /// The papers' order: equal nodes first, and unicast before multicast.
@@ -79,8 +89,7 @@ fn order(setting: &Setting) -> (bool, String, bool, String, Option<usize>) {
 fn place(setting: &Setting) -> String {
     let speeds = match setting.speeds.as_str() {
         "homogeneous" => "equal nodes".to_string(),
-        "1:3" => "nodes 1:3".to_string(),
-        other => format!("nodes of {other}"),
+        ratio => format!("nodes {ratio}"),
     };
     let limit = setting.in_flight.map(|limit| format!(", {limit} in flight")).unwrap_or_default();
     format!("{speeds}, {}{limit}", setting.transfers)
@@ -99,11 +108,15 @@ fn efficiency(panels: &[Panel<'_>]) -> Markup {
         table.number(&nodes.to_string(), |(.., points)| {
             let means = ["efficiency", "imbalance", "communication"].map(|figure| points.get(nodes)?.mean(figure));
             html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = means {
-                (format!("{efficiency:.3}")) br; small { (format!("{imbalance:.3} {communication:.3}")) }
+                (format!("{:.3}", efficiency.mean))
+                @if let Some(Variation { deviation, .. }) = efficiency.variation {
+                    small { (format!(" ± {deviation:.3}")) }
+                }
+                br; small { (format!("{:.3} {:.3}", imbalance.mean, communication.mean)) }
             } }
         })
     });
-    table.of("Efficiency by nodes; small: imbalance and communication.", rows)
+    table.of("Efficiency by nodes; small: standard deviation, imbalance and communication.", rows)
 }
 
 type Text = &'static str;
@@ -189,12 +202,16 @@ impl Measure {
         let (name, units) = self.figure;
         let over_s = |at: &usize, own: &Runs<'_>, value: f64| {
             own.mean("parallelism")?;
-            base?.get(at)?.mean(name).filter(|_| value > 0.0).map(|base| base / value)
+            base?.get(at)?.mean(name).filter(|_| value > 0.0).map(|base| base.mean / value)
         };
         let value = |(at, runs): (&usize, &Runs<'_>)| {
             let own = runs.mean(name)?;
-            let value = if self.over_s { over_s(at, runs, own)? } else { own / units };
-            Some((*at, Spread::exactly(value)))
+            let value = match self.over_s {
+                // A quotient of means has no variation.
+                true => Spread::exactly(over_s(at, runs, own.mean)?),
+                false => own.spread().map(|value| value / units),
+            };
+            Some((*at, value))
         };
         let curves = lines.iter().map(|((_, policy), points)| {
             let points = points.iter().filter_map(value).collect();
@@ -207,7 +224,7 @@ impl Measure {
     fn figure(&self, title: &str, along: &'static str, lines: &Lines<'_>) -> Option<Figure> {
         let guide = if self.over_s { Guide::One } else { Guide::None };
         let mut chart = Curves { axis: self.axis.into(), along, from: 0.0, guide, curves: self.curves(lines) };
-        let least = chart.points().map(|(_, value)| value.median).fold(1.0, f64::min);
+        let least = chart.points().map(|(_, value)| value.min).fold(1.0, f64::min);
         if chart.points().all(|(_, value)| value.median == 0.0) {
             return None;
         }
