@@ -5,8 +5,8 @@ mod bars;
 mod curves;
 pub mod ink;
 
-pub use bars::{Bar, bars};
-pub use curves::{Curve, Curves, Guide, Mark, Style};
+pub use bars::{Bar, Part, bars, times};
+pub use curves::{Curve, Curves, Guide, Mark, Scale, Style};
 
 use ink::Ink;
 use maud::{Markup, html};
@@ -58,8 +58,27 @@ fn ticks(most: f64) -> Vec<f64> {
     (0..=count).map(|number| number as f64 * step).collect()
 }
 
-/// Writes a number for an axis: with all its digits, because it is round.
+/// Returns the ticks of a logarithmic axis, from `least` or a little less to `most` or a little more: 1, 2 and 5 times
+/// powers of 10.
+fn logarithmic_ticks(least: f64, most: f64) -> Vec<f64> {
+    let (first, last) = (least.log10().floor() as i32, most.log10().ceil() as i32);
+    let powers = (first..=last.max(first) + 1).map(|power| 10f64.powi(power));
+    let all: Vec<f64> = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * power)).collect();
+    let begin = all.iter().rposition(|tick| *tick <= least * (1.0 + 1e-9)).unwrap_or(0);
+    let end = all.iter().position(|tick| *tick >= most * (1.0 - 1e-9)).unwrap_or(all.len() - 1);
+    all[begin..=end.max(begin + 1)].to_vec()
+}
+
+fn is_power_of_10(value: f64) -> bool {
+    let power = value.log10();
+    (power - power.round()).abs() < 1e-9
+}
+
+/// Writes a number for an axis: with all its digits, because it is round, or as a power of 10 if it is very small.
 fn tick_label(value: f64) -> String {
+    if 0.0 < value && value < 0.99e-4 {
+        return format!("{value:.1e}").replace(".0e", "e");
+    }
     format!("{value:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
@@ -100,7 +119,8 @@ mod tests {
     }
 
     fn chart(guide: Guide, from: f64, curve: Curve) -> Curves {
-        Curves { axis: "speed-up <&\">".into(), along: "ranks", from, guide, curves: vec![curve] }
+        let scale = Scale::From(from);
+        Curves { axis: "speed-up <&\">".into(), along: "ranks", scale, guide, curves: vec![curve] }
     }
 
     fn svg(guide: Guide, from: f64, curve: Curve) -> String {
@@ -113,7 +133,11 @@ mod tests {
         let even = |ranks: usize| (ranks, Spread::exactly(0.9));
         let phases = [("load", Kind::Sharing, 0.5), ("x", Kind::Sharing, 1e-4), ("multiply", Kind::Computing, 0.4)];
         let phases = phases.map(|(name, kind, seconds)| (name.to_string(), kind, seconds)).to_vec();
-        let bar = Bar { name: "aurora".into(), phases, whole: Some(Spread { min: 0.8, median: 0.9, max: 0.95 }) };
+        let whole = Some(Spread { min: 0.8, median: 0.9, max: 0.95 });
+        let bar = Bar { name: "aurora".into(), parts: Part::phases(phases), whole };
+        let part = |name: &str, ink, value| Part { name: name.into(), ink, value };
+        let parts = vec![part("idle", ink::COMPUTING[1], 0.1), part("blocks", ink::SHARING[1], 0.2)];
+        let shares = Bar { name: "S: 0.100 + 0.200".into(), parts, whole: None };
         let speedups = chart(Guide::Ideal, 0.0, curve(false, rising)).svg().into_string();
         assert!(
             speedups.starts_with("<svg viewBox=\"0 0 800 480\"") && speedups.contains("speed-up &lt;&amp;&quot;&gt;")
@@ -126,13 +150,70 @@ mod tests {
             (svg(Guide::None, 0.8, curve(false, (60..=64).map(even))), "0.8 0.9 64", "blue", "0"),
             (svg(Guide::None, 0.8, curve(false, (1..=64).map(even))), "1 64", "blue", "63 ideal"),
             // There is no room for the name of the second phase.
-            (bars(&[bar]).into_string(), "aurora load multiply 0 400", "computing-1 sharing-1 sharing-2", "x"),
+            (times(&[bar]).into_string(), "aurora load multiply 0 400", "computing-1 sharing-1 sharing-2", "x"),
+            // Shares are in no unit.
+            (bars("shares", &[shares]).into_string(), "shares 0.3", "computing-2 sharing-2", "300 idle"),
             (svg(Guide::One, 0.0, curve(false, [])), "0 1", "quiet", "ideal"),
         ] {
             let has = |word: &str| svg.contains(&format!(">{word}</text>"));
             assert!(words.split(' ').all(has) && !absent.split(' ').any(has), "{words}, not {absent}: {svg}");
             assert!(inks.split(' ').all(|ink| svg.contains(&format!("\"var(--{ink})\""))), "{inks}: {svg}");
         }
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_ticks_at_decades() {
+        for (least, most, expected) in [
+            (0.0025, 0.49, "0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5"),
+            (2.5e-5, 0.003, "2e-5 5e-5 0.0001 0.0002 0.0005 0.001 0.002 0.005"),
+            (0.05, 0.05, "0.05 0.1"),
+            (0.05, 0.06, "0.05 0.1"),
+            (1.0, 3.0, "1 2 5"),
+            (0.2, 1.0, "0.2 0.5 1"),
+            (3e-5, 6e-5, "2e-5 5e-5 0.0001"),
+        ] {
+            let labels: Vec<String> = logarithmic_ticks(least, most).into_iter().map(tick_label).collect();
+            assert_eq!(labels.join(" "), expected);
+        }
+    }
+
+    #[test]
+    fn a_logarithmic_axis_leaves_zeros_out_and_clips_whiskers_and_guides() {
+        let spread = |min, median, max| Spread { min, median, max };
+        let points = [
+            (1, spread(1e-9, 0.01, 0.02)),
+            (2, Spread::exactly(0.1)),
+            (4, spread(0.0, 0.0, 0.9)),
+            (8, Spread::exactly(1.0)),
+        ];
+        let guide = Guide::Power(vec![(1, 0.0001), (2, 0.2), (4, 0.8), (8, 8.0)]);
+        let mut chart = Curves { scale: Scale::Logarithmic, ..chart(guide, 0.0, curve(false, points)) };
+        assert_eq!(chart.left_out().collect::<Vec<_>>(), [("aurora", 4)]);
+        let svg = chart.svg().into_string();
+        let ys = |line: &str| -> Vec<f64> {
+            line.split(' ').filter_map(|point| point.split_once(',')?.1.parse().ok()).collect()
+        };
+        let lines =
+            |svg: &str| svg.split("points=\"").skip(1).map(|line| ys(line.split('"').next().unwrap())).collect();
+        let all: Vec<Vec<f64>> = lines(&svg);
+        assert!(all.iter().flatten().all(|y| (48.0..=418.0).contains(y)), "{all:?}");
+        // The axis ends a decade below the mean: 0.01, 0.1 and 1 are 1, 2 and 3 thirds above its end.
+        let third = (412.0 - 56.0) / 3.0;
+        let place = |value: f64| (4120.0 - 10.0 * third * (value.log10() + 3.0)).round() / 10.0;
+        // The curve is interrupted, and its last point has a mark and a whisker of no length.
+        for line in [vec![place(0.01), place(0.1)], vec![412.0, place(0.02)], vec![56.0], vec![place(0.2), place(0.8)]]
+        {
+            assert!(all.contains(&line), "{line:?}: {all:?}");
+        }
+        assert!(svg.contains(">ideal</text>") && svg.contains(">0.001</text>"), "{svg}");
+        // If there are many ticks, only those at powers of 10 have labels.
+        let all_labels = [">0.002</text>", ">0.005</text>", ">0.5</text>"];
+        assert!(all_labels.iter().all(|label| svg.contains(label)), "{svg}");
+        chart.curves[0].points[0].1 = Spread::exactly(0.0005);
+        let svg = chart.svg().into_string();
+        assert!(!all_labels.iter().any(|label| svg.contains(label)) && svg.contains(">0.001</text>"), "{svg}");
+        chart.scale = Scale::From(0.0);
+        assert_eq!(chart.left_out().count(), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::provenance;
 use super::table::Table;
 use super::text::{count, seconds, spread, three};
-use crate::chart::{Bar, bars};
+use crate::chart::{Bar, Part, times};
 use crate::farm::{ByPolicy, Farm};
 use crate::recorded::{Recorded, What};
 use crate::{Kind, Spread};
@@ -52,8 +52,8 @@ fn cluster(farm: &Farm) -> String {
 fn chart(all: &[Recorded], run: usize, farm: &Farm) -> Markup {
     let bar = |name: String, median: f64, imbalance: f64, whole| {
         let part = |name: &str, kind, share: f64| (name.to_string(), kind, median * share);
-        let phases = vec![part("work", Kind::Computing, 1.0 - imbalance), part("idle", Kind::Sharing, imbalance)];
-        Bar { name, phases, whole }
+        let phases = [part("work", Kind::Computing, 1.0 - imbalance), part("idle", Kind::Sharing, imbalance)];
+        Bar { name, parts: Part::phases(phases), whole }
     };
     let both = |of: &ByPolicy| {
         let ByPolicy { policy, seconds, simulated_seconds, imbalance, simulated_imbalance, .. } = of;
@@ -68,7 +68,7 @@ fn chart(all: &[Recorded], run: usize, farm: &Farm) -> Markup {
     html! {
         figure {
             h4 { "Makespan of " (program(farm)) ": " (cluster(farm)) }
-            (bars(&farm.policies.iter().flat_map(both).collect::<Vec<_>>()))
+            (times(&farm.policies.iter().flat_map(both).collect::<Vec<_>>()))
             ul.legend {
                 li { span.swatch.computing {} "ranks compute" }
                 li { span.swatch.sharing {} "ranks are idle: imbalance" }

@@ -4,7 +4,7 @@
 use super::provenance;
 use super::text::{count, list, seconds, three};
 use super::wanted::Wanted;
-use crate::chart::{Bar, Curve, Curves, Guide, Mark, Style, bars, ink};
+use crate::chart::{Bar, Curve, Curves, Guide, Mark, Part, Scale, Style, ink, times};
 use crate::collect::Point;
 use crate::recorded::Recorded;
 use crate::series::Series;
@@ -129,7 +129,7 @@ impl Figure {
         let curves = curves.collect::<Vec<_>>().into_iter().rev().collect();
         Figure {
             title: format!("{title}: {}", study.problem),
-            chart: Curves { axis: axis.into(), along: "ranks", from: 0.0, guide, curves },
+            chart: Curves { axis: axis.into(), along: "ranks", scale: Scale::From(0.0), guide, curves },
             modelled: study.alone.is_some(),
             note: format!("Network: {}. ", study.key.setting.place()),
             runs,
@@ -247,13 +247,13 @@ fn phases<'s>(all: &[Recorded], study: &Study<'s>) -> Option<Markup> {
     let setting = &study.key.setting;
     let bar = |point: &&Point| Bar {
         name: format!("{}, {}", count(point.ranks, "rank"), point.series),
-        phases: point.phases().into_iter().map(|phase| (phase.name, phase.kind, phase.seconds.median)).collect(),
+        parts: Part::phases(point.phases().into_iter().map(|phase| (phase.name, phase.kind, phase.seconds.median))),
         whole: (!setting.apart).then_some(point.seconds()),
     };
     Some(html! {
         figure {
             h4 { "Where the time of a repetition of " (study.problem) " goes" }
-            (bars(&shown.iter().map(bar).collect::<Vec<_>>()))
+            (times(&shown.iter().map(bar).collect::<Vec<_>>()))
             ul.legend {
                 li { span.swatch.computing {} "computing" }
                 li { span.swatch.sharing {} "sharing: waiting for others' data" }

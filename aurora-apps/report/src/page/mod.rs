@@ -2,6 +2,7 @@
 
 mod farms;
 mod figure;
+mod overheads;
 mod provenance;
 mod simulated;
 mod summary;

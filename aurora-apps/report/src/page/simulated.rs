@@ -1,10 +1,11 @@
 //! Simulated super-programs: the results of each policy by nodes, and by instructions in flight.
 
 use super::figure::Figure;
+use super::overheads;
 use super::table::Table;
-use super::text::{count, three};
+use super::text::{count, list, three};
 use crate::Spread;
-use crate::chart::{Curve, Curves, Guide, Mark, Style, ink};
+use crate::chart::{Curve, Curves, Guide, Mark, Scale, Style, ink};
 use crate::recorded::Recorded;
 use crate::simulation::{Lines, Runs, Setting, Variation, collect};
 use maud::{Markup, html};
@@ -41,9 +42,11 @@ pub fn sections(all: &[Recorded]) -> Markup {
 /// maximum, and further charts, on the maximum number of nodes, are by instructions in flight.
 fn charts(all: &[Recorded], panels: &[Panel<'_>]) -> Vec<Markup> {
     let limits = || panels.chunk_by(|(one, _), (other, _)| order(&one.of_any_limit()) == order(&other.of_any_limit()));
-    let mut charts = Vec::new();
+    let shown = || limits().filter_map(|panels| panels.last());
+    let mut charts: Vec<Markup> =
+        shown().flat_map(|(setting, runs)| overheads::charts(all, &place(setting), runs)).collect();
     for measure in &BY_NODES {
-        for (setting, runs) in limits().filter_map(|panels| panels.last()) {
+        for (setting, runs) in shown() {
             let title = format!("{}: {}", measure.title, place(setting));
             charts.extend(measure.charts(all, &title, "nodes", runs.lines(|of| Some(of.nodes))));
         }
@@ -127,20 +130,32 @@ struct Measure {
     axis: Text,
     /// The name of a mean, and the number of its units in one unit of the axis.
     figure: (Text, f64),
-    /// True if the value of policy S in the same place is divided by it; in own mode.
-    over_s: bool,
-    /// True if the axis may begin at the figures, if they are nearer to 1 than to 0.
-    cut: bool,
+    form: Form,
     /// The paper's figure with this quantity, and a remark.
     paper: Option<(Text, Text)>,
     note: Text,
+}
+
+/// The form of a chart.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Form {
+    /// The axis begins at 0.
+    Plain,
+    /// The axis begins at the figures, if they are nearer to 1 than to 0.
+    Cut,
+    /// The axis is logarithmic.
+    Logarithmic,
+    /// The ideal, the sum of the nodes' speeds, is drawn.
+    Ideal,
+    /// The value of policy S in the same place is divided by the figure; in own mode.
+    OverS,
 }
 
 const SUPER: &str = "super-programming";
 const DATA: &str = "data representation";
 
 const fn mean(title: Text, axis: Text, figure: (Text, f64), of: Text, paper: Text) -> Measure {
-    Measure { title, axis, figure, over_s: false, cut: false, paper: Some((of, paper)), note: "" }
+    Measure { title, axis, figure, form: Form::Plain, paper: Some((of, paper)), note: "" }
 }
 
 const PARALLELISM: Measure = Measure {
@@ -148,17 +163,26 @@ const PARALLELISM: Measure = Measure {
     ..mean("Actual parallelism", "instructions delivered and not committed, on a node", ("parallelism", 1.0), "", "")
 };
 
-const BY_NODES: [Measure; 7] = [
-    mean("Imbalance", "share in which nodes have nothing to do", ("imbalance", 1.0), "Figure 1", SUPER),
+const BY_NODES: [Measure; 8] = [
+    Measure {
+        form: Form::Logarithmic,
+        ..mean("Imbalance", "share in which nodes have nothing to do", ("imbalance", 1.0), "Figure 1", SUPER)
+    },
     mean("Communication", "share in which nodes send and receive blocks", ("communication", 1.0), "Figure 2", SUPER),
     Measure {
-        cut: true,
+        form: Form::Cut,
         paper: None,
         note: "What imbalance and communication leave of 1",
         ..mean("Efficiency", "share in which nodes compute", ("efficiency", 1.0), "", "")
     },
     Measure {
-        over_s: true,
+        form: Form::Ideal,
+        paper: None,
+        note: "The ideal is the sum of the nodes' speeds",
+        ..mean("Speed-up", "time of all instructions on one node of speed 1 / time", ("speedup", 1.0), "", "")
+    },
+    Measure {
+        form: Form::OverS,
         note: ". Below 1 S is faster",
         ..mean("Speed relative to S", "time of S / time", ("makespan", 1.0), "Figure 2", DATA)
     },
@@ -184,9 +208,12 @@ impl Measure {
     /// `syn`.
     fn charts(&self, all: &[Recorded], title: &str, along: &'static str, lines: Lines<'_>) -> Vec<Markup> {
         let mut charts = Vec::from_iter(self.figure(title, along, &lines).and_then(|figure| figure.draw(all)));
+        if [Form::Logarithmic, Form::Ideal].contains(&self.form) {
+            return charts;
+        }
         let lost = |lines: &Lines<'_>| {
             let values = self.curves(lines).into_iter().flat_map(|curve| curve.points).map(|(_, value)| value.median);
-            values.map(|value| if self.cut { 1.0 - value } else { value }).fold(0.0, f64::max)
+            values.map(|value| if self.form == Form::Cut { 1.0 - value } else { value }).fold(0.0, f64::max)
         };
         let (steps, others): (Lines<'_>, Lines<'_>) = lines.into_iter().partition(|((_, policy), _)| *policy == "syn");
         if !charts.is_empty() && lost(&steps) > 2.0 * lost(&others) {
@@ -206,10 +233,10 @@ impl Measure {
         };
         let value = |(at, runs): (&usize, &Runs<'_>)| {
             let own = runs.mean(name)?;
-            let value = match self.over_s {
+            let value = match self.form {
                 // A quotient of means has no variation.
-                true => Spread::exactly(over_s(at, runs, own.mean)?),
-                false => own.spread().map(|value| value / units),
+                Form::OverS => Spread::exactly(over_s(at, runs, own.mean)?),
+                _ => own.spread().map(|value| value / units),
             };
             Some((*at, value))
         };
@@ -222,26 +249,53 @@ impl Measure {
 
     /// Makes the chart, or returns `None` if all values are 0.
     fn figure(&self, title: &str, along: &'static str, lines: &Lines<'_>) -> Option<Figure> {
-        let guide = if self.over_s { Guide::One } else { Guide::None };
-        let mut chart = Curves { axis: self.axis.into(), along, from: 0.0, guide, curves: self.curves(lines) };
+        let points = || lines.values().flatten();
+        let guide = match self.form {
+            Form::OverS => Guide::One,
+            Form::Ideal => {
+                let power = |(nodes, runs): (&usize, &Runs<'_>)| Some((*nodes, runs.mean("power")?.mean));
+                let powers: BTreeMap<usize, f64> = points().filter_map(power).collect();
+                Guide::Power(Vec::from_iter(powers))
+            }
+            _ => Guide::None,
+        };
+        let scale = if self.form == Form::Logarithmic { Scale::Logarithmic } else { Scale::From(0.0) };
+        let mut chart = Curves { axis: self.axis.into(), along, scale, guide, curves: self.curves(lines) };
         let least = chart.points().map(|(_, value)| value.min).fold(1.0, f64::min);
         if chart.points().all(|(_, value)| value.median == 0.0) {
             return None;
         }
         let paper = self.paper.map(|(figure, paper)| format!("The quantity of {figure} of the paper on {paper}"));
         let mut note = format!("{}{}.", paper.unwrap_or_default(), self.note);
-        if self.cut && least >= 0.5 {
-            chart.from = (least * 10.0).floor() / 10.0;
-            note += &format!(" The axis begins at {}.", three(chart.from));
+        match self.form {
+            Form::Cut if least >= 0.5 => {
+                let from = (least * 10.0).floor() / 10.0;
+                chart.scale = Scale::From(from);
+                note += &format!(" The axis begins at {}.", three(from));
+            }
+            Form::Logarithmic => {
+                note += " The axis is logarithmic";
+                let left_out = list(chart.left_out().map(|(policy, at)| format!("{policy} at {at}")));
+                note += &if left_out.is_empty() { ".".into() } else { format!(", without the zeros of {left_out}.") };
+            }
+            _ => {}
         }
-        let points = || lines.values().flat_map(|points| points.values());
-        let reps: BTreeSet<usize> = points().map(|point| point.reps()).collect();
-        if let (Some(least), Some(most)) = (reps.first(), reps.last()) {
-            let from = if least < most { format!("{least} to ") } else { String::new() };
-            note += &format!(" Means of {from}{}.", count(*most, "repetition"));
+        note += &format!(" {}", repetitions(points().map(|(_, runs)| runs)));
+        if chart.points().any(|(_, value)| value.min < value.max) {
+            note += " A whisker goes from the minimum to the maximum.";
         }
-        let runs = points().flat_map(|of| &of.0).map(|(run, _)| *run).collect();
+        let runs = points().flat_map(|(_, of)| &of.0).map(|(run, _)| *run).collect();
         Some(Figure { title: title.into(), chart, modelled: false, note, runs })
+    }
+}
+
+/// Returns the number of repetitions of these points in words.
+pub fn repetitions<'r>(points: impl Iterator<Item = &'r Runs<'r>>) -> String {
+    let reps: BTreeSet<usize> = points.map(Runs::reps).collect();
+    match (reps.first(), reps.last()) {
+        (Some(least), Some(most)) if least < most => format!("Means of {least} to {}.", count(*most, "repetition")),
+        (_, Some(most)) => format!("Means of {}.", count(*most, "repetition")),
+        _ => String::new(),
     }
 }
 
