@@ -95,10 +95,10 @@ impl Bar {
         let parts = self.parts.iter().map(|Part { name, ink, value }| {
             let (from, to) = (x(done), x(done + value));
             done += value;
-            let has_room = name.chars().count() as f64 * LETTER * 0.56 < to - from - 8.0;
+            let has_name = has_names && name.chars().count() as f64 * LETTER * 0.56 < to - from - 8.0;
             html! {
                 (fill(&[(from, top), (to, top), (to, bottom), (from, bottom)], ink))
-                @if has_names && has_room { (text(name, ((from + to) / 2.0, (top + bottom) / 2.0), TEXT, "middle", BESIDE)) }
+                @if has_name { (text(name, ((from + to) / 2.0, (top + bottom) / 2.0), TEXT, "middle", BESIDE)) }
             }
         });
         html! {

@@ -1,6 +1,6 @@
 //! Curves over the number of ranks or nodes: the median or mean of the repetitions, with whiskers from the minimum to
-//! the maximum. A doubling of the ranks is one step to the right, as in the paper's figures, so that few ranks have as much
-//! room as many ranks.
+//! the maximum. A doubling of the ranks is one step to the right, as in the paper's figures, so that few ranks have as
+//! much room as many ranks.
 
 use super::ink::{GRID, Ink, PAPER, QUIET, TEXT};
 use super::{
@@ -179,7 +179,8 @@ impl Curves {
         let frame = Frame { least, most, bottom, top, is_logarithmic: self.scale == Scale::Logarithmic };
         let all_labels = !frame.is_logarithmic || ticks.len() <= 10;
         let has_place = self.has_place();
-        // Curves stand next to each other, but closer at an ideal: a mark aside of its number of ranks may seem above it.
+        // Curves stand next to each other. They stand closer if there is an ideal, because a mark on the left of its
+        // number of ranks seems to be above the ideal.
         let room =
             if matches!(self.guide, Guide::Ideal | Guide::Power(_)) && self.curves.len() > 4 { 24.0 } else { 60.0 };
         // The last number is always shown, and others if they have room.

@@ -82,11 +82,32 @@ fn chart(all: &[Recorded], title: &str, rows: &[Row<'_>]) -> Option<Markup> {
                      have no operands yet. "
                 }
                 @if all_bars.iter().any(|bar| bar.whole.is_some()) {
-                    "The line on a bar is the sum, from the minimum to the maximum, its tick the mean. "
+                    "The line on a bar goes from the minimum to the maximum of the sum; its tick is the mean. "
                 }
                 (repetitions(rows.iter().map(|(_, runs, _)| runs)))
             }
             (provenance::from(all, rows.iter().flat_map(|(_, runs, _)| &runs.0).map(|(run, _)| *run)))
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+
+    #[test]
+    fn the_parts_of_a_bar_are_the_overheads_and_its_whisker_is_the_rest_of_the_efficiency() {
+        let new = include_str!("../../pages/simulated.json").lines().rfind(|line| line.contains("\"reps\":16"));
+        let simulation: Simulation = serde_json::from_str(new.expect("a simulation")).expect("a simulation");
+        let values = |figure: &str| simulation.figures[figure];
+        let bar = bar("R", &Runs(vec![(0, &simulation)])).expect("a bar");
+        let [imbalance, waiting, communication] =
+            ["imbalance", "waiting", "communication"].map(|figure| values(figure).mean);
+        let parts: Vec<f64> = bar.parts.iter().map(|part| part.value).collect();
+        assert_eq!(parts, [imbalance - waiting, waiting, communication]);
+        let (whole, efficiency) = (bar.whole.expect("a whisker"), values("efficiency").spread());
+        assert_eq!((whole.min, whole.max), (1.0 - efficiency.max, 1.0 - efficiency.min));
+        assert!(whole.min < whole.max && (whole.median - bar.sum()).abs() < 1e-9, "{whole}");
+    }
 }

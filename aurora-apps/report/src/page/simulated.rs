@@ -113,7 +113,7 @@ fn efficiency(panels: &[Panel<'_>]) -> Markup {
             html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = means {
                 (format!("{:.3}", efficiency.mean))
                 @if let Some(Variation { deviation, .. }) = efficiency.variation {
-                    small { (format!(" ± {deviation:.3}")) }
+                    small { (format!(" ±{deviation:.3}")) }
                 }
                 br; small { (format!("{:.3} {:.3}", imbalance.mean, communication.mean)) }
             } }
@@ -274,9 +274,11 @@ impl Measure {
                 note += &format!(" The axis begins at {}.", three(from));
             }
             Form::Logarithmic => {
-                note += " The axis is logarithmic";
+                note += " The axis is logarithmic.";
                 let left_out = list(chart.left_out().map(|(policy, at)| format!("{policy} at {at}")));
-                note += &if left_out.is_empty() { ".".into() } else { format!(", without the zeros of {left_out}.") };
+                if !left_out.is_empty() {
+                    note += &format!(" A figure of 0 has no place on it: {left_out}.");
+                }
             }
             _ => {}
         }
