@@ -220,8 +220,8 @@ fn sizes_and_a_bandwidth_give_the_cost_of_a_block() {
     assert_eq!((&own[0]["bytes"], &own[0]["dispatcher"]), (&10_082_720.into(), &7.0.into()));
     assert!(bytes[0]["load_time"].as_f64() > own[0]["load_time"].as_f64(), "{} {}", bytes[0], own[0]);
     let text = stdout(&aurora(&line.replace("--json ", "").replace("--nodes 4", "--nodes 4 --blocks 64")));
-    let about = "matrices of 32768 x 32768, blocks of 512 x 512 with 5 % non-zeros: 159336 bytes, 8.315 ms on a link of \
-                 155 Mbit/s";
+    let about = "matrices of 32768 x 32768, blocks of 512 x 512 with 5 % non-zeros: 159336 bytes, 8.315 ms on a link \
+                 of 155 Mbit/s";
     assert!(text.contains(about), "{text}");
 }
 

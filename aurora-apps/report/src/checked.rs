@@ -97,8 +97,8 @@ pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, Mean>,
     }
 }
 
-/// Checks a mean and its variation. Rounding may put a share slightly beside 0 or 1, and the mean of equal figures
-/// slightly beside their minimum and maximum.
+/// Checks a mean and its variation. Rounding may put a share slightly below 0 or above 1, and the mean of equal figures
+/// slightly outside their minimum and maximum.
 fn mean(name: &str, value: f64, variation: Option<Variation>) -> Result<Mean, String> {
     let is_share = SHARES.contains(&name) || name == "waiting";
     let no_share =

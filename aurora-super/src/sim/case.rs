@@ -119,8 +119,8 @@ impl Case {
     }
 }
 
-/// Returns a model of the experiment of S2 (section 4, Figures 3 to 6), which the paper ran on real nodes: the product of
-/// 32 x 32 blocks by policy R, instructions of 4 ms in the mean (drawn evenly from 0 to 8 ms), 20 ms until a block
+/// Returns a model of the experiment of S2 (section 4, Figures 3 to 6), which the paper ran on real nodes: the product
+/// of 32 x 32 blocks by policy R, instructions of 4 ms in the mean (drawn evenly from 0 to 8 ms), 20 ms until a block
 /// arrives, nodes of two processors.
 pub fn experiment(nodes: u32, threads: u32, seed: u64) -> OwnSetting {
     OwnSetting {

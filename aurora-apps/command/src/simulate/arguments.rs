@@ -46,8 +46,8 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=1024))]
     pub blocks: u32,
-    /// Number of repetitions, at most 1000000, each with other random numbers. Means are shown. If nothing is drawn, all
-    /// would be equal, so there is one
+    /// Number of repetitions, at most 1000000, each with other random numbers. Means are shown. If nothing is drawn,
+    /// all would be equal, so there is one
     #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,

@@ -45,10 +45,13 @@ struct Repetition {
     seconds: f64,
 }
 
+/// A name, and the value of a repetition, if the mode has it.
+type Quantity = (&'static str, fn(&Repetition) -> Option<f64>);
+
 /// The quantities of a repetition, by the names of `--json`. Shares are relative to the possible computation of the
 /// nodes: the sum of their speeds times the makespan. Times are in units, 1000 a millisecond. Paper mode lacks those of
 /// own mode.
-const QUANTITIES: [(&str, fn(&Repetition) -> Option<f64>); 14] = [
+const QUANTITIES: [Quantity; 14] = [
     // A share that is the rest to 1 may be slightly below 0 if no node ever waits.
     ("imbalance", |rep| Some(rep.outcome.imbalance.max(0.0))),
     ("communication", |rep| Some(rep.outcome.communication.max(0.0))),
@@ -90,7 +93,7 @@ impl Figures {
         };
         // Collected in the order of the seeds, so that sums are the same to the last digit.
         let all: Vec<Repetition> = (0..reps).into_par_iter().map(repetition).collect::<Result<_, _>>()?;
-        let statistics = |(name, of): &(&'static str, fn(&Repetition) -> Option<f64>)| {
+        let statistics = |(name, of): &Quantity| {
             let values: Option<Vec<f64>> = all.iter().map(of).collect();
             Some((*name, Statistics::of(&values?)))
         };

@@ -63,15 +63,15 @@ impl CaseName {
     /// Returns a sentence about the case.
     pub fn about(self) -> String {
         let CaseName::Data(case) = self else {
-            return "model of an experiment that the paper on super-programming ran on real nodes: instructions of 4 ms in \
-                    the mean, 20 ms for a block"
+            return "model of an experiment that the paper on super-programming ran on real nodes: instructions of \
+                    4 ms in the mean, 20 ms for a block"
                 .into();
         };
         let ([rows, _, columns], (each, all)) = (case.blocks, case.instructions());
         let (side, milliseconds) = (case.side, case.instruction() / 1e3);
         format!(
-            "{rows} x {columns} blocks of the result (eP {}), {each} instructions each (aP), blocks of {side} x {side}; \
-             {milliseconds:.1} ms an instruction, {:.1} s in all",
+            "{rows} x {columns} blocks of the result (eP {}), {each} instructions each (aP), blocks of {side} x \
+             {side}; {milliseconds:.1} ms an instruction, {:.1} s in all",
             rows * columns,
             all as f64 * milliseconds / 1e3
         )

@@ -30,8 +30,8 @@ pub enum Source {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadSpeeds {
     #[error(
-        "it cannot be read: {0}. Speeds are `homogeneous`, a ratio such as `1:3`, or the name of a file with one speed a \
-         line"
+        "it cannot be read: {0}. Speeds are `homogeneous`, a ratio such as `1:3`, or the name of a file with one \
+         speed a line"
     )]
     File(String),
     #[error("`{0}` is not the speed of a node: write a ratio of numbers from 0.000001 to 1000000, such as 1:3")]

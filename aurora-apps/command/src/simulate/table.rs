@@ -37,8 +37,11 @@ const MEASURES: [Measure; 12] = [
     ("management us", "management_us", 2, 1.0),
 ];
 
+/// A name, and the statistic that its row shows.
+type Row = (&'static str, fn(Statistics) -> f64);
+
 /// The rows of a policy, and the statistic that each shows.
-const STATISTICS: [(&str, fn(Statistics) -> f64); 4] =
+const STATISTICS: [Row; 4] =
     [("", |of| of.mean), ("  deviation", |of| of.deviation), ("  min", |of| of.min), ("  max", |of| of.max)];
 
 impl Display for Table<'_> {
@@ -220,6 +223,7 @@ fn deviations(f: &mut Formatter<'_>, points: &[Point], all: bool) -> fmt::Result
     }
     let largest = |name: &str, of: &dyn Fn(Statistics) -> f64| {
         let values = several().filter_map(|point| Some((of(point.figures.get(name)?), point)));
+        let values = values.filter(|(value, _)| *value > 0.0);
         let (value, point) = values.max_by(|one, other| one.0.total_cmp(&other.0))?;
         Some((value, format!("({}, {})", point.policy, count(point.nodes as usize, "node"))))
     };
