@@ -74,7 +74,7 @@ pub enum Command {
     /// Recompute a table of measured runs on machines of different speeds, and predict other configurations
     Model(ModelArguments),
     /// Simulate super-programs: compare policies of scheduling on clusters of several sizes
-    Simulate(SimulateArguments),
+    Simulate(Box<SimulateArguments>),
 }
 
 /// A program, and the ranks that run it.

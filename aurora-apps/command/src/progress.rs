@@ -22,7 +22,7 @@ impl Progress {
     }
 
     /// Makes a progress bar on standard error, for a program that prints to standard output later, or while it runs if
-    /// `prints` is true: not on the same terminal then.
+    /// `prints` is true: not on the same terminal then. The number of repetitions is not known if `of` is 0.
     pub fn beside(of: usize, prints: bool) -> Self {
         let wanted = stderr().is_terminal() && !(prints && stdout().is_terminal());
         Progress { started: Instant::now(), of: of as u64, wanted, bar: None }
@@ -48,7 +48,9 @@ impl Drop for Progress {
 }
 
 fn bar(of: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} repetitions, {eta} to go");
+    let template =
+        if of > 0 { "{bar:40} {pos}/{len} repetitions, {eta} to go" } else { "{pos} repetitions, {elapsed}" };
+    let style = ProgressStyle::with_template(template);
     let bar = ProgressBar::new(of);
     match style {
         Ok(style) => bar.with_style(style),

@@ -4,6 +4,7 @@ use super::matrix::MatrixArguments;
 use super::nodes::Counts;
 use super::own::OwnArguments;
 use super::policies::Policies;
+use super::search::GoalArguments;
 use super::speeds::Source;
 use aurora_apps::report::label::Label;
 use aurora_apps::values::number;
@@ -74,6 +75,8 @@ pub struct SimulateArguments {
     pub matrix: MatrixArguments,
     #[command(flatten)]
     pub own: OwnArguments,
+    #[command(flatten)]
+    pub goal: GoalArguments,
     /// Show also the standard deviation, the minimum and the maximum of the repetitions
     #[arg(long, conflicts_with = "json")]
     pub spread: bool,

@@ -9,6 +9,7 @@ mod nodes;
 mod own;
 mod plan;
 pub mod policies;
+mod search;
 pub mod speeds;
 mod table;
 
@@ -22,6 +23,7 @@ use figures::Figures;
 use matrix::Blocks;
 use own::CaseName;
 use plan::{Machine, Plan, Planned, case, costs, load, plan, refusal_of, work};
+use search::Goal;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -95,37 +97,58 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
     }
     let circumstances = circumstances(labelled(&arguments.labels)?, false);
     let plan = plan(arguments)?;
-    let progress = Mutex::new((Progress::beside(arguments.reps as usize * plan.all.len(), arguments.json), 0));
+    let goal = Goal::of(arguments);
+    let runs = if goal.is_some() { 0 } else { arguments.reps as usize * plan.all.len() };
+    let progress = Mutex::new((Progress::beside(runs, arguments.json), 0));
     let done = || {
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.1 += 1;
         let done = progress.1;
         progress.0.done(done);
     };
-    let mut points = Vec::new();
-    for planned in &plan.all {
+    let mut ended = None;
+    let mut run = |planned: &Planned| -> Result<Option<Point>, Refusal> {
+        memory::check(arguments, planned.nodes)?;
         let machine = plan.machine(arguments, planned)?;
         let figures = Figures::of(&machine, arguments.reps, done);
         let figures = figures.map_err(|error| refusal_of(arguments, planned.nodes, error))?;
         let point = Point::of(arguments, &plan, planned, &machine, figures);
         if arguments.json {
             // Printed as soon as it is known, because the next point may take a while.
-            match is_heard(&line(&circumstances, &point)) {
-                Ok(true) => {}
+            ended = match is_heard(&line(&circumstances, &point)) {
+                Ok(true) => None,
                 // The output has no reader any more.
-                Ok(false) => return Ok(ExitCode::SUCCESS),
-                Err(code) => return Ok(code),
+                Ok(false) => Some(ExitCode::SUCCESS),
+                Err(code) => Some(code),
+            };
+        }
+        Ok(Some(point).filter(|_| ended.is_none()))
+    };
+    let mut text = String::new();
+    match goal {
+        Some(goal) => {
+            if let Some(found) = goal.search(arguments, &plan, run)? {
+                let first: Vec<Point> = found.tried.iter().filter_map(|points| points.first()).cloned().collect();
+                text = Table { points: &first, spread: false }.around(&found);
             }
         }
-        points.push(point);
+        None => {
+            let points =
+                plan.all.iter().map_while(|planned| run(planned).transpose()).collect::<Result<Vec<_>, _>>()?;
+            text = Table { points: &points, spread: arguments.spread }.to_string();
+        }
     }
     drop(progress);
-    let table = Table { points: &points, spread: arguments.spread };
-    let printed = if arguments.json { Ok(()) } else { say(&table.to_string()) };
-    Ok(printed.err().unwrap_or(ExitCode::SUCCESS))
+    let printed = if arguments.json { Ok(()) } else { say(&text) };
+    Ok(ended.or(printed.err()).unwrap_or(ExitCode::SUCCESS))
 }
 
 impl Point {
+    /// Returns the mean makespan in seconds.
+    fn seconds(&self) -> f64 {
+        self.figures.mean("makespan") / 1e6
+    }
+
     fn of(arguments: &SimulateArguments, plan: &Plan, planned: &Planned, machine: &Machine, figures: Figures) -> Self {
         let case = case(arguments);
         let product = || ProductOf {

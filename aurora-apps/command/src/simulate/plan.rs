@@ -6,6 +6,7 @@ use super::memory;
 use super::nodes::Counts;
 use super::own::{CaseName, Limits, Versions, name};
 use super::policies::Policies;
+use super::search::Goal;
 use super::speeds::{BadSpeeds, Cluster, Source};
 use crate::refusal::{Reason, Refusal};
 use aurora_super::dispatch::Config;
@@ -31,9 +32,11 @@ pub struct Planned {
     /// The number of nodes.
     pub nodes: u32,
     /// The index of the cluster.
-    cluster: usize,
-    how: Policy,
-    limit: Option<u32>,
+    pub cluster: usize,
+    /// The policy.
+    pub how: Policy,
+    /// The number of instructions in flight, if it is given.
+    pub limit: Option<u32>,
 }
 
 /// The simulated machine.
@@ -102,12 +105,38 @@ impl Plan {
         self.clusters[planned.cluster].0.to_string()
     }
 
+    /// Returns true if the speeds of all nodes of a simulation's cluster are listed in a file.
+    pub fn is_listed(&self, planned: &Planned) -> bool {
+        self.clusters[planned.cluster].1.nodes().is_some()
+    }
+
+    /// Returns the speeds of the first nodes of a simulation's cluster, at most `most`.
+    pub fn first_speeds(&self, planned: &Planned, most: u32) -> Vec<f64> {
+        let (_, cluster) = &self.clusters[planned.cluster];
+        cluster.of(cluster.nodes().unwrap_or(most)).unwrap_or_default()
+    }
+
+    /// Returns a simulation of each policy, and its numbers of nodes.
+    pub fn by_policy(&self) -> Vec<(Planned, Vec<u32>)> {
+        let mut all: Vec<(Planned, Vec<u32>)> = Vec::new();
+        for planned in &self.all {
+            let place = |of: &Planned| (of.cluster, of.policy, of.limit);
+            match all.iter_mut().find(|(first, _)| place(first) == place(planned)) {
+                Some((_, nodes)) => nodes.push(planned.nodes),
+                None => all.push((*planned, vec![planned.nodes])),
+            }
+        }
+        all
+    }
+
     fn counts(&self, arguments: &SimulateArguments) -> Vec<u32> {
         let listed = self.clusters.iter().find_map(|(_, cluster)| cluster.nodes());
         match (&arguments.nodes, listed, case(arguments)) {
             (Some(Counts(counts)), _, _) => counts.clone(),
+            (None, Some(all), _) if Goal::of(arguments).is_some() => (1..=all).collect(),
             (None, Some(all), _) => vec![all],
             (None, None, Some(case)) => case.nodes(),
+            (None, None, None) if Goal::of(arguments).is_some() => vec![1],
             (None, None, None) => vec![2, 4, 8, 16, 32, 64],
         }
     }

@@ -67,6 +67,19 @@ impl Display for Table<'_> {
 }
 
 impl Table<'_> {
+    /// Writes other results than the measures, with the head and the legend of these points.
+    pub fn around(&self, results: &dyn Display) -> String {
+        struct Around<'a>(&'a Table<'a>, &'a dyn Display);
+        impl Display for Around<'_> {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                head(f, self.0.points)?;
+                writeln!(f, "\n{}", self.1)?;
+                self.0.policies(f)
+            }
+        }
+        Around(self, results).to_string()
+    }
+
     /// Returns the points of each cluster.
     fn clusters(&self) -> impl Iterator<Item = &[Point]> {
         self.points.chunk_by(|one, other| one.speeds == other.speeds)
@@ -114,14 +127,22 @@ impl Table<'_> {
                 writeln!(f, "{title:15}{meaning}")?;
             }
         }
+        writeln!(f)?;
+        self.policies(f)
+    }
+}
+
+impl Table<'_> {
+    /// Explains each policy.
+    fn policies(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut names: Vec<&str> = Vec::new();
-        for point in self.points.iter().filter(|point| point.nodes == first.nodes && point.speeds == first.speeds) {
+        for point in self.points {
             if !names.contains(&point.policy) {
                 names.push(point.policy);
+                writeln!(f, "{:15}{}", point.policy, policy(point.policy, point.versions))?;
             }
         }
-        writeln!(f)?;
-        names.into_iter().try_for_each(|name| writeln!(f, "{name:15}{}", policy(name, first.versions)))
+        Ok(())
     }
 }
 
