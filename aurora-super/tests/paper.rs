@@ -7,7 +7,7 @@ const TABLE_3: &str = include_str!("../data/table-3-mm.tsv");
 
 /// Columns of a file's runs, as text.
 fn printed(text: &str) -> Vec<Vec<&str>> {
-    let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+    let lines = text.lines().filter(|line| !line.starts_with(['#', 'P'])).skip(1);
     lines.map(|line| line.split('\t').collect()).collect()
 }
 
@@ -52,6 +52,20 @@ fn table_2_s_errors_are_found_by_rules() {
     // With the number as printed, the weight of CSNT would be a tenth.
     let as_printed = Review::as_printed(&read(TABLE_2).unwrap()).measurements;
     assert_eq!(format!("{:.3?}", as_printed.machines().weights()), "[1.000, 0.094]");
+}
+
+#[test]
+fn the_power_weights_of_both_tables_are_equal_to_the_recomputed_ones() {
+    for (text, printed) in [(TABLE_2, &["1", "0.9411"][..]), (TABLE_3, &["0.94", "0.33", "1"])] {
+        let review = review(text);
+        let weights = review.measurements.printed_weights().expect("a row PW").weights();
+        assert_eq!(weights.iter().map(ToString::to_string).collect::<Vec<_>>(), printed);
+        assert!(review.weights.iter().all(|weight| *weight == Some(Agreement::Equal)), "{:?}", review.weights);
+    }
+    // The misprinted time makes the weight of CSNT a tenth of the printed one.
+    let found = Review::as_printed(&read(TABLE_2).expect("a table")).findings;
+    let Some(Finding::PowerWeight { machine, recomputed, .. }) = found.last() else { panic!("{found:#?}") };
+    assert_eq!((machine.as_str(), format!("{recomputed:.4}")), ("CSNT", "0.0941".into()));
 }
 
 #[test]

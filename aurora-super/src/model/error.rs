@@ -174,6 +174,14 @@ pub enum Error {
         /// The configuration of both.
         configuration: String,
     },
+    /// Two rows of power weights.
+    #[error("{row}: {first} has the power weights `PW` already: keep one of the two rows")]
+    Weights {
+        /// The second row of power weights.
+        row: Row,
+        /// The first row of power weights.
+        first: Row,
+    },
     /// A machine that the table does not have.
     #[error("there is no machine `{machine}`{}; the table has {known}", meant(.nearest))]
     UnknownMachine {

@@ -64,6 +64,17 @@ pub enum Finding {
         /// The efficiency by equation (6), in per cent.
         recomputed: f64,
     },
+    /// A power weight that contradicts the times on one processor.
+    PowerWeight {
+        /// The row of power weights.
+        row: Row,
+        /// The machine.
+        machine: String,
+        /// The power weight as it is printed.
+        printed: Decimal,
+        /// The power weight by equation (2).
+        recomputed: f64,
+    },
     /// A speed-up or an efficiency that no rule here explains.
     Unexplained {
         /// The run.
@@ -107,6 +118,12 @@ impl Display for Finding {
                      {recomputed:.places$} %"
                 )
             }
+            Finding::PowerWeight { row, machine, printed, recomputed } => write!(
+                f,
+                "{row}, column `{machine}`: the power weight {printed} is wrong: by (2) it is {recomputed:.*}. Correct \
+                 it, or the time on one processor of {machine} or of the fastest machine",
+                printed.places()
+            ),
             Finding::Unexplained { row, column, printed, recomputed } => {
                 let (equation, places) = (if *column == "speedup" { "(3)" } else { "(6)" }, printed.places());
                 write!(f, "{row}, column `{column}`: {printed} is wrong: by {equation} it is {recomputed:.places$}")

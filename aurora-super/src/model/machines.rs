@@ -33,7 +33,7 @@ pub struct Configuration {
 }
 
 /// The minimum power weight. The number of a slower machine probably has another unit. The limit also keeps H' below 1.
-const SMALLEST_WEIGHT: f64 = 1e-9;
+pub(super) const SMALLEST_WEIGHT: f64 = 1e-9;
 
 impl Machines {
     /// Equation (1): power weights from the speeds of machines, in any unit that is the same for all.

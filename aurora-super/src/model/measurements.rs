@@ -65,6 +65,25 @@ impl Measured {
     }
 }
 
+/// The row of power weights that a table prints, `PW`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PrintedWeights {
+    pub(super) row: Row,
+    pub(super) weights: Vec<Decimal>,
+}
+
+impl PrintedWeights {
+    /// Returns the place of the row in its table.
+    pub fn row(&self) -> Row {
+        self.row
+    }
+
+    /// Returns the printed power weight of each machine, in the order of the machines.
+    pub fn weights(&self) -> &[Decimal] {
+        &self.weights
+    }
+}
+
 /// Runs of one application on several configurations, among them one on one processor of each machine.
 ///
 /// Every number is positive and finite, every run has a processor, every machine has a reference time, and no
@@ -75,6 +94,7 @@ pub struct Measurements {
     runs: Vec<Measured>,
     /// For each machine the run on one processor of it.
     references: Vec<usize>,
+    printed_weights: Option<PrintedWeights>,
 }
 
 impl Measurements {
@@ -126,12 +146,22 @@ impl Measurements {
                 return Err(Error::Repeated { row: run.row, first, configuration: run.configuration.to_string() });
             }
         }
-        Ok(Measurements { machines, runs, references })
+        Ok(Measurements { machines, runs, references, printed_weights: None })
     }
 
     /// Returns the machines, with their power weights by equation (2).
     pub fn machines(&self) -> &Machines {
         &self.machines
+    }
+
+    /// Returns the power weights that the table prints, if it has a row `PW`.
+    pub fn printed_weights(&self) -> Option<&PrintedWeights> {
+        self.printed_weights.as_ref()
+    }
+
+    /// Returns the same table with printed power weights, which were checked.
+    pub(super) fn with_printed_weights(self, printed_weights: Option<PrintedWeights>) -> Self {
+        Measurements { printed_weights, ..self }
     }
 
     /// Returns the runs, in the order of the table.
@@ -181,7 +211,8 @@ impl Measurements {
             speedup: old.speedup.clone(),
             efficiency: old.efficiency.clone(),
         };
-        Self::new(self.machines.names(), self.runs.iter().enumerate().map(with))
+        let table = Self::new(self.machines.names(), self.runs.iter().enumerate().map(with))?;
+        Ok(table.with_printed_weights(self.printed_weights.clone()))
     }
 }
 

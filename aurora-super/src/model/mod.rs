@@ -64,7 +64,7 @@ pub use error::{Error, Row};
 pub use farm::{Farm, Makespans};
 pub use finding::Finding;
 pub use machines::{Configuration, Machines};
-pub use measurements::{Measured, Measurements, Run};
+pub use measurements::{Measured, Measurements, PrintedWeights, Run};
 pub use predict::Prediction;
 pub use read::read;
 pub use review::{Agreement, Review};

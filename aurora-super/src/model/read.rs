@@ -2,7 +2,8 @@
 
 use super::decimal::Decimal;
 use super::error::{Error, Row};
-use super::measurements::{COLUMNS, Measurements, Run};
+use super::machines::SMALLEST_WEIGHT;
+use super::measurements::{COLUMNS, Measurements, PrintedWeights, Run};
 use crate::spelling::{LONGEST_NAME, nearest, quoted};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -27,6 +28,10 @@ const MOST_MACHINES: usize = 1000;
 /// | `total` | the number of processors of the run; may be missing, and is checked |
 /// | any other | a machine: the number of its processors in the run; empty, `-` or no key means none |
 ///
+/// A line whose first cell is `PW` has the power weights that a table prints, one for each machine. If the first column
+/// is `total`, the cell `PW` is in it. Otherwise the cell comes before the first column. The other cells are empty,
+/// `-`, or missing at the end. In JSON the row is an object with `"total": "PW"`.
+///
 /// ```
 /// use aurora_super::model::read;
 /// let lines = read("SH  CSNT  seconds\n1  0  35609.729\n0  1  37839.885  # on Windows\n")?;
@@ -43,9 +48,10 @@ pub fn read(text: &str) -> Result<Measurements, Error> {
     measurements(&rows)
 }
 
-/// The cells of a run, each with the name of its column.
+/// The cells of a run or of the power weights, each with the name of its column.
 struct Cells {
     row: Row,
+    is_weights: bool,
     cells: Vec<(String, String)>,
 }
 
@@ -66,6 +72,15 @@ fn lines(text: &str) -> Result<Vec<Cells>, Error> {
     lines
         .map(|(row, line)| {
             let mut cells = cut(line);
+            let is_weights = cells.first().is_some_and(|cell| is_weights(cell));
+            if is_weights {
+                if columns[0] == "total" {
+                    cells[0].clear();
+                } else {
+                    cells.remove(0);
+                }
+                cells.resize(cells.len().max(columns.len()), String::new());
+            }
             // Spreadsheets write empty cells after the last one, and a comment may leave one too.
             while cells.len() > columns.len() && cells.last().is_some_and(String::is_empty) {
                 cells.pop();
@@ -73,7 +88,7 @@ fn lines(text: &str) -> Result<Vec<Cells>, Error> {
             if cells.len() != columns.len() {
                 return Err(Error::Cells { row, cells: cells.len(), columns: columns.len() });
             }
-            Ok(Cells { row, cells: columns.iter().cloned().zip(cells).collect() })
+            Ok(Cells { row, is_weights, cells: columns.iter().cloned().zip(cells).collect() })
         })
         .collect()
 }
@@ -86,9 +101,11 @@ fn json(text: &str) -> Result<Vec<Cells>, Error> {
         Error::Json { line: error.line(), column: error.column(), what }
     })?;
     let rows = (1..).map(Row::Row).zip(objects);
-    rows.map(|(row, Object(cells))| {
+    rows.map(|(row, Object(mut cells))| {
         unique(&cells.iter().map(|(column, _)| column.clone()).collect::<Vec<_>>(), row)?;
-        Ok(Cells { row, cells })
+        let mark = cells.iter_mut().find(|(key, value)| key == "total" && is_weights(value.trim_matches('"')));
+        let is_weights = mark.map(|(_, value)| value.clear()).is_some();
+        Ok(Cells { row, is_weights, cells })
     })
     .collect()
 }
@@ -128,6 +145,11 @@ fn unique(columns: &[String], row: Row) -> Result<(), Error> {
     twice.map_or(Ok(()), |name| Err(Error::Duplicate { at: row.to_string(), name: name.clone() }))
 }
 
+/// Returns whether a cell marks the row of power weights.
+fn is_weights(cell: &str) -> bool {
+    cell.eq_ignore_ascii_case("PW")
+}
+
 fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
     let mut machines: Vec<&str> = Vec::new();
     for (column, _) in rows.iter().flat_map(|row| &row.cells) {
@@ -138,12 +160,17 @@ fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
             return Err(Error::TooManyMachines { most: MOST_MACHINES });
         }
     }
+    let (weights, rows): (Vec<&Cells>, Vec<&Cells>) = rows.iter().partition(|row| row.is_weights);
+    if let [first, second, ..] = weights[..] {
+        return Err(Error::Weights { row: second.row, first: first.row });
+    }
     if !rows.is_empty() && rows.iter().all(|row| row.cell("seconds").is_none()) {
         let is_cut_by_commas = machines.iter().any(|name| name.split(',').any(|part| COLUMNS.contains(&part.trim())));
         return Err(if is_cut_by_commas { Error::Commas } else { Error::NoTimes { nearest: like_seconds(&machines) } });
     }
+    let weights = weights.first().map(|row| row.weights(&machines)).transpose()?;
     let runs = rows.iter().map(|row| row.run(&machines)).collect::<Result<Vec<_>, _>>()?;
-    Measurements::new(machines, runs)
+    Ok(Measurements::new(machines, runs)?.with_printed_weights(weights))
 }
 
 /// The column that most probably has the elapsed times.
@@ -185,6 +212,23 @@ impl Cells {
                 "an efficiency: write per cent, a positive number, or `-` if it is not known",
             )?,
         })
+    }
+
+    fn weights(&self, machines: &[&str]) -> Result<PrintedWeights, Error> {
+        let other = |(column, _): &&(String, String)| !machines.contains(&&**column) && self.known(column).is_some();
+        if let Some((column, cell)) = self.cells.iter().find(other) {
+            return Err(self.number(column, cell, "a power weight of a machine: leave this cell empty, or write `-`"));
+        }
+        let expected = "a power weight: write a number above 0 and up to 1 for each machine; the fastest has 1";
+        let weight = |machine: &&str| {
+            let cell = self.known(machine).unwrap_or("-");
+            let weight = Decimal::parse(cell).filter(|weight| (SMALLEST_WEIGHT..=1.0).contains(&weight.value()));
+            weight.ok_or_else(|| self.number(machine, cell, expected))
+        };
+        let weights = machines.iter().map(weight).collect::<Result<Vec<_>, _>>()?;
+        let places = weights.iter().map(Decimal::places).max().unwrap_or(0);
+        let weights = weights.into_iter().map(|weight| weight.in_column(places)).collect();
+        Ok(PrintedWeights { row: self.row, weights })
     }
 
     fn count(&self, machine: &str) -> Result<u32, Error> {
@@ -231,6 +275,56 @@ mod tests {
         }
         let spaces = read("# a comment\n  SH  seconds\n  1   10  # another\n").unwrap();
         assert_eq!(spaces.runs()[0].seconds().to_string(), "10");
+    }
+
+    #[test]
+    fn power_weights_are_a_row_of_their_own() {
+        let runs = "1 0 10 -\n0 1 20.0 -\n";
+        for text in [
+            format!("a b seconds speedup\n{runs}PW 1 0.50\n"),
+            format!("a b seconds speedup\n{runs}pw 1 0.50 - -\n"),
+            format!("a\tb\tseconds\tspeedup\nPw\t1\t0.50\t\t\n{}", runs.replace(' ', "\t")),
+            "total a b seconds\n1 1 0 10\n1 0 1 20.0\nPW 1 0.50".into(),
+            "a b seconds total\n1 0 10 1\n0 1 20.0 1\nPW 1 0.50 - -".into(),
+            r#"[{"a": 1, "seconds": 10}, {"b": 1, "seconds": 20.0}, {"total": "PW", "a": 1, "b": 0.50}]"#.into(),
+        ] {
+            let table = read(&text).unwrap();
+            let printed = table.printed_weights().unwrap();
+            let weights = printed.weights().iter().map(|weight| (weight.to_string(), weight.places()));
+            assert_eq!(weights.collect::<Vec<_>>(), [("1".into(), 2), ("0.50".into(), 2)], "{text}");
+            assert_eq!((table.runs().len(), table.machines().names().len()), (2, 2), "{text}");
+        }
+        assert_eq!(read("a seconds\n1 10\n").unwrap().printed_weights(), None);
+    }
+
+    #[test]
+    fn bad_power_weights_are_named_with_their_place() {
+        let expected = "is not a power weight: write a number above 0 and up to 1 for each machine; the fastest has 1";
+        for bad in ["0", "-0.5", "NaN", "inf", "1.01", "1e-10", "x", "-"] {
+            let text = error_of(&format!("a b seconds\n1 0 3\n0 1 4\nPW 1 {bad}"));
+            assert_eq!(text, format!("line 4, column `b`: `{bad}` {expected}"));
+        }
+        assert_eq!(error_of("a b seconds\n1 0 3\n0 1 4\nPW 1"), format!("line 4, column `b`: `-` {expected}"));
+        assert_eq!(
+            error_of(r#"[{"a": 1, "seconds": 3}, {"b": 1, "seconds": 4}, {"total": "pw", "a": 1, "b": null}]"#),
+            format!("row 3, column `b`: `-` {expected}")
+        );
+        assert_eq!(
+            error_of("a seconds\n1 3\nPW 1\npw 1"),
+            "line 4: line 3 has the power weights `PW` already: keep one of the two rows"
+        );
+        assert_eq!(
+            error_of("a seconds\n1 3\nPW 1 7"),
+            "line 3, column `seconds`: `7` is not a power weight of a machine: leave this cell empty, or write `-`"
+        );
+        assert_eq!(
+            error_of("a seconds\n1 3\nPW 1 - -"),
+            "line 3: 3 values for 2 columns: write one for each; `-` stands for a value that is not known"
+        );
+        assert!(error_of("a seconds\nPW 1").starts_with("the table has no runs"));
+        assert!(
+            error_of(r#"[{"a": 1, "seconds": 3}, {"total": "PW", "a": 1, "b": 1}]"#).starts_with("b has no reference")
+        );
     }
 
     #[test]

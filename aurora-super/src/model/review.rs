@@ -20,7 +20,7 @@ pub enum Agreement {
     Contradiction,
 }
 
-/// Measurements after a review of the printed speed-ups and efficiencies.
+/// Measurements after a review of the printed speed-ups, efficiencies and power weights.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Review {
     /// The measurements: with each [`Finding::DecimalPoint`] corrected by [`corrected`](Self::corrected), unchanged by
@@ -30,7 +30,9 @@ pub struct Review {
     pub speedups: Vec<Option<Agreement>>,
     /// For each run, the agreement of its printed efficiency with equation (6).
     pub efficiencies: Vec<Option<Agreement>>,
-    /// The contradictions, those of times first.
+    /// For each machine, the agreement of its printed power weight with equation (2).
+    pub weights: Vec<Option<Agreement>>,
+    /// The contradictions, those of times first and those of power weights last.
     pub findings: Vec<Finding>,
 }
 
@@ -85,8 +87,25 @@ impl Review {
                 findings.push(explain(table, run, printed));
             }
         }
-        Review { speedups, efficiencies, findings, measurements }
+        let weights = weights(table, &mut findings);
+        Review { speedups, efficiencies, weights, findings, measurements }
     }
+}
+
+/// Compares the printed power weights with equation (2), and reports contradictions.
+fn weights(table: &Measurements, findings: &mut Vec<Finding>) -> Vec<Option<Agreement>> {
+    let machines = table.machines();
+    let Some(printed) = table.printed_weights() else { return vec![None; machines.names().len()] };
+    let named = machines.names().iter().zip(machines.weights()).zip(table.references());
+    let compare = |(((machine, weight), run), number): (((&String, &f64), &Measured), &Decimal)| {
+        let found = agreement(number, *weight, slack(table, run));
+        if found == Agreement::Contradiction {
+            let (row, machine, printed) = (printed.row(), machine.clone(), number.clone());
+            findings.push(Finding::PowerWeight { row, machine, printed, recomputed: *weight });
+        }
+        Some(found)
+    };
+    named.zip(printed.weights()).map(compare).collect()
 }
 
 /// By equation (3) the product of time and speed-up is min T_j in every row: a row whose product differs from that of
@@ -232,6 +251,30 @@ mod tests {
         // 36.36 s stand for 36.355 to 36.365: an efficiency of 84.61 to 84.64.
         let near = read(&RIGHT.replace("84.62", "84.64")).unwrap();
         assert_eq!(Review::corrected(&near).efficiencies[3], Some(Agreement::Rounding));
+    }
+
+    #[test]
+    fn power_weights_are_compared_with_the_times_on_one_processor() {
+        let review = |weights: &str| {
+            let table = read(&format!("a b seconds\n1 0 100.0\n0 1 160.0\nPW {weights}\n")).unwrap();
+            let review = Review::corrected(&table);
+            (review.weights, review.findings.iter().map(Finding::to_string).collect::<Vec<_>>())
+        };
+        let (equal, rounding) = (Some(Agreement::Equal), Some(Agreement::Rounding));
+        assert_eq!(review("1 0.625"), (vec![equal, equal], vec![]));
+        assert_eq!(review("1 0.6"), (vec![equal, equal], vec![]));
+        assert_eq!(review("1 0.6252"), (vec![equal, rounding], vec![]));
+        // A whole number is exact, in a row of others that have places.
+        assert_eq!(review("1 1.00").0, [equal, Some(Agreement::Contradiction)]);
+        let (agreements, found) = review("1 0.652");
+        assert_eq!(agreements, [equal, Some(Agreement::Contradiction)]);
+        assert_eq!(
+            found,
+            [
+                "line 4, column `b`: the power weight 0.652 is wrong: by (2) it is 0.625. Correct it, or the time on one \
+              processor of b or of the fastest machine"
+            ]
+        );
     }
 
     #[test]
