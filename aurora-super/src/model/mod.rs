@@ -56,6 +56,7 @@ mod measurements;
 mod predict;
 mod read;
 mod review;
+mod warning;
 
 pub use curve::Curve;
 pub use decimal::Decimal;
@@ -68,3 +69,4 @@ pub use measurements::{Measured, Measurements, PrintedWeights, Run};
 pub use predict::Prediction;
 pub use read::read;
 pub use review::{Agreement, Review};
+pub use warning::Warning;
