@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use support::{aurora, stderr, stdout};
 
 const TABLE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../aurora-super/data/table-2-tsp.tsv");
@@ -24,8 +24,20 @@ fn line<'t>(text: &'t str, begin: &str) -> Vec<&'t str> {
     found[begin.len()..].split_whitespace().collect()
 }
 
+/// Returns the output for a table on standard input.
+fn shown_of(text: &str, options: &[&str]) -> String {
+    let output = fed(text, options);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{options:?}");
+    stdout(&output)
+}
+
 /// Returns the exit code and the text on standard error, with `text` on standard input.
 fn piped(text: &str, options: &[&str]) -> (Option<i32>, String) {
+    let output = fed(text, options);
+    (output.status.code(), stderr(&output))
+}
+
+fn fed(text: &str, options: &[&str]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_aurora"))
         .args(["model", "-"])
         .args(options)
@@ -35,15 +47,14 @@ fn piped(text: &str, options: &[&str]) -> (Option<i32>, String) {
         .spawn()
         .expect("it starts");
     child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
-    (output.status.code(), stderr(&output))
+    child.wait_with_output().expect("it ends")
 }
 
 #[test]
 fn table_2_is_recomputed_and_its_two_errors_are_found() {
     let text = shown(TABLE_2, &["--predict", "SH=6, CSNT=2"]);
-    assert_eq!(line(&text, "SH "), ["35609.729", "1.000000"]);
-    assert_eq!(line(&text, "CSNT "), ["37839.885", "0.941063"]);
+    assert_eq!(line(&text, "SH "), ["35609.729", "1.000000", "1"]);
+    assert_eq!(line(&text, "CSNT "), ["37839.885", "0.941063", "0.9411"]);
     let rows = [
         ("4", "1 1 0 35609.729 3560.9729 1.000000 1 100.0000 100 0.0000 0.0000"),
         ("5", "1 0 1 37839.885 0.941063 0.941063 100.0000 100 0.0589 0.0589"),
@@ -56,6 +67,7 @@ fn table_2_is_recomputed_and_its_two_errors_are_found() {
     for (number, row) in rows {
         assert_eq!(line(&text, &format!("line {number} ")).join(" "), row);
     }
+    assert!(text.contains("\nH   heterogeneity, equation (7): ") && text.contains("\nH'  the same sum / "), "{text}");
     // Digits are marked under the two numbers, and nowhere else.
     let marks: Vec<_> = text
         .lines()
@@ -84,7 +96,16 @@ fn table_2_is_recomputed_and_its_two_errors_are_found() {
     assert!(text.contains("through 4 runs, deviation 12.2 %"), "{text}");
 
     let printed = shown(TABLE_2, &["--as-printed"]);
-    assert_eq!(line(&printed, "CSNT "), ["37839.885", "0.094106"]);
+    assert_eq!(line(&printed, "CSNT "), ["37839.885", "0.094106", "0.9411"]);
+    let (row, marks) = printed
+        .lines()
+        .zip(printed.lines().skip(1))
+        .find(|(row, _)| row.starts_with("CSNT "))
+        .expect("the row of CSNT and its marks");
+    assert_eq!(marks, format!("{}^^^", " ".repeat(row.len() - 4)), "{printed}");
+    let finding = "- line 11, column `CSNT`: the power weight 0.9411 is wrong: by (2) it is 0.0941. Correct it, or the \
+                   time on one processor of CSNT or of the fastest machine\n";
+    assert!(printed.contains(finding), "{printed}");
 }
 
 #[test]
@@ -102,6 +123,34 @@ fn predictions_say_what_they_come_from() {
     }
     let text = shown(TABLE_2, &["--predict", "SH=24", "--predict", "CSNT=3,SH=24"]);
     assert!(line(&text, "SH=24 ").ends_with(&["nearest", "measured"]) && text.contains("SH=24,CSNT=3 "), "{text}");
+}
+
+#[test]
+fn doubtful_predictions_have_warnings() {
+    let warnings = |text: &str| text.lines().filter(|line| line.starts_with("warning: ")).map(String::from).collect();
+    let shown_2 = |options: &[&str]| -> Vec<String> { warnings(&shown(TABLE_2, options)) };
+    let none: [&str; 0] = [];
+    assert_eq!(shown_2(&["--predict", "SH=6,CSNT=2", "--predict", "CSNT=1"]), none);
+    assert_eq!(shown_2(&["--predict", "SH=24", "--from", "77.8%"]), none);
+    let extrapolated = "warning: SH=24: 24 processors are more than those of any run on several processors (2 to 8): \
+                        the efficiency is extrapolated";
+    assert_eq!(shown_2(&["--predict", "SH=24"]), [extrapolated]);
+    assert_eq!(shown_2(&["--predict", "SH=24", "--from", "SH=4,CSNT=2"]), [extrapolated]);
+
+    let table = "a b seconds\n1 0 10\n0 1 20\n4 0 3\n";
+    let text = shown_of(table, &["--predict", "a=3,b=1"]);
+    assert_eq!(
+        warnings(&text),
+        [
+            "warning: a=3,b=1: no run on several processors uses b: the efficiency is that of other machines",
+            "warning: a=3,b=1: the curve goes through one run, so its deviation says nothing about its error: measure \
+             another configuration",
+        ]
+    );
+    assert!(text.contains("through 1 run\n") && !text.contains("deviation 0"), "{text}");
+    let json: Value = serde_json::from_str(&shown_of(table, &["--predict", "a=3,b=1", "--json"])).expect("an object");
+    let counts = [0, 1].map(|index| json["predictions"][index]["warnings"].as_array().map(Vec::len));
+    assert_eq!(counts, [Some(1), Some(2)], "{json}");
 }
 
 #[test]
@@ -126,6 +175,19 @@ fn table_3_and_its_farm() {
 }
 
 #[test]
+fn small_numbers_keep_their_digits() {
+    let table = "a b seconds\n1 0 0.0012345678\n0 1 1234.5678\n0 4 400\n4 0 0.00041\n100000 1 0.0000001\n";
+    let output = shown_of(table, &["--predict", "a=3", "--from", "a=4", "--farm", "7"]);
+    // 75.2785 % of three processors: 0.0012345678 / (3 * 0.752785).
+    assert_eq!(line(&output, "a=3 ")[..3], ["75.2785", "2.2584", "0.00054667"], "{output}");
+    assert_eq!(line(&output, "b "), ["1234.5678", "0.0000010000"], "{output}");
+    assert_eq!(line(&output, "line 6 ")[3..], ["0.0000001", "12345.6780", "12.35", "0.5000", "0.00001000"], "{output}");
+    assert_eq!(line(&output, "line 4 ")[3..5], ["400", "0.000003086"], "{output}");
+    assert!(output.contains("farm of 7 equal units, each 0.00017637 s on a"), "{output}");
+    assert_eq!(line(&output, "a=4 ")[1..], ["0.00035273", "0.00035273", "0.00030864", "1.00"], "{output}");
+}
+
+#[test]
 fn json_has_all_of_it() {
     let text = shown(TABLE_2, &["--json", "--predict", "SH=6,CSNT=2", "--farm", "9"]);
     let model: Value = serde_json::from_str(&text).expect("one object");
@@ -136,6 +198,8 @@ fn json_has_all_of_it() {
     assert_eq!(model["findings"].as_array().map(Vec::len), Some(2));
     assert!(finding(1, "text").starts_with("line 6, column `efficiency`"));
     assert_eq!(model["machines"][1]["name"], "CSNT");
+    assert_eq!(model["machines"][1]["printed_power_weight"], "0.9411");
+    assert_eq!(model["machines"][1]["agreement"], "equal");
     assert_eq!(model["runs"][0]["row"]["line"], 4);
     assert_eq!(model["runs"][0]["printed_seconds"], "3560.9729");
     assert_eq!(model["runs"][2]["efficiency"]["agreement"], "contradiction");

@@ -1,14 +1,14 @@
 //! A curve through efficiencies over the number of processors.
 
 use super::efficiency::Efficiency;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// E(n) = 1 / (1 + f (n - 1)): Amdahl's law, in which 1/E - 1 grows in proportion to the processors that are added.
 ///
 /// f is the serial fraction of Karp and Flatt, fitted by least squares to 1/E - 1 over n - 1, and not below 0. So E(1)
 /// = 1 as equation (6) has it for every machine, and E stays in (0, 1] for any n, which a line or a polynomial through
 /// the efficiencies does not. With unequal machines n counts processors and equation (6) weighs them.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Curve {
     /// f, from 0.
     pub serial_fraction: f64,

@@ -1,6 +1,7 @@
 //! A number as it is printed.
 
-use serde::{Serialize, Serializer};
+use crate::spelling::quoted;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt::{self, Display, Formatter};
 
 /// The maximum length of a number in a table. It is more than any accepted f64 needs, and can be printed.
@@ -90,6 +91,13 @@ impl Display for Decimal {
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Decimal::parse(&text).ok_or_else(|| de::Error::custom(format!("`{}` is not a number", quoted(&text))))
     }
 }
 

@@ -1,12 +1,12 @@
 //! The errors in a table, a configuration or a number.
 
 use crate::spelling::{LONGEST_NAME, meant};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 
 /// The place of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Row {
     /// In this line of a text, from 1.

@@ -4,11 +4,11 @@ use super::decimal::Decimal;
 use super::finding::Finding;
 use super::machines::{Configuration, Machines};
 use super::measurements::{Measured, Measurements};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The agreement of a printed number with the recomputed one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
     /// All printed digits are equal.

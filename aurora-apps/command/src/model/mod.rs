@@ -6,98 +6,16 @@ mod table;
 use crate::arguments::ModelArguments;
 use crate::launch::speaks;
 use crate::refusal::{Reason, Refusal};
+use crate::table::Table;
 use crate::{FAILED, circumstances, complain, line, say};
 use aurora_apps::report::label::Labels;
+use aurora_apps::report::model::{Farmed, Found, Machine, Model, Number, OnFarm, Origin, Predicted, Run};
 use aurora_core::LaunchInfo;
-use aurora_super::model::{Agreement, Configuration, Curve, Decimal, Efficiency, Farm, Finding, Makespans, Measured};
-use aurora_super::model::{Error, Measurements, Review, Row};
-use serde::Serialize;
+use aurora_super::model::{Configuration, Efficiency, Farm, Measured};
+use aurora_super::model::{Error, Measurements, PrintedWeights, Review, Warning};
+use serde_json::to_value;
 use std::num::NonZeroU32;
 use std::process::ExitCode;
-
-/// The output for a file. Efficiencies are in per cent, times in seconds.
-#[derive(Debug, Serialize)]
-struct Model {
-    file: String,
-    machines: Vec<Machine>,
-    runs: Vec<Run>,
-    findings: Vec<Found>,
-    predictions: Vec<Predicted>,
-    farm: Option<Farmed>,
-}
-
-#[derive(Debug, Serialize)]
-struct Machine {
-    name: String,
-    seconds: f64,
-    power_weight: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Run {
-    row: Row,
-    processors: Vec<u32>,
-    seconds: Decimal,
-    /// The printed time, if another time is used.
-    printed_seconds: Option<Decimal>,
-    speedup: Number,
-    efficiency: Number,
-    heterogeneity: f64,
-    heterogeneity_per_processor: f64,
-}
-
-/// A number, and its printed value.
-#[derive(Debug, Serialize)]
-struct Number {
-    recomputed: f64,
-    printed: Option<Decimal>,
-    agreement: Option<Agreement>,
-}
-
-#[derive(Debug, Serialize)]
-struct Found {
-    text: String,
-    #[serde(flatten)]
-    finding: Finding,
-}
-
-#[derive(Debug, Serialize)]
-struct Predicted {
-    configuration: String,
-    efficiency: f64,
-    speedup: f64,
-    seconds: f64,
-    /// The measured time of that configuration, if there is a run of it.
-    measured: Option<f64>,
-    from: Origin,
-}
-
-/// The source of a prediction's efficiency.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Origin {
-    Measured(String),
-    Nearest(String),
-    Curve(Curve),
-    Given,
-}
-
-#[derive(Debug, Serialize)]
-struct Farmed {
-    units: u32,
-    unit_seconds: f64,
-    fastest: String,
-    configurations: Vec<OnFarm>,
-}
-
-#[derive(Debug, Serialize)]
-struct OnFarm {
-    configuration: String,
-    /// The measured time, if there is a run of this configuration with the units of the farm.
-    measured: Option<f64>,
-    #[serde(flatten)]
-    makespans: Makespans,
-}
 
 /// Reads the file and prints the model. No ranks are started. If a launcher has started ranks, one rank does this.
 ///
@@ -114,74 +32,71 @@ pub fn show(arguments: &ModelArguments, starter: LaunchInfo) -> Result<ExitCode,
             return Ok(ExitCode::from(FAILED));
         }
     };
-    let model = Model::of(file, &table, arguments)?;
-    let text = if arguments.json { line(&circumstances(Labels::default(), false), &model) } else { model.to_string() };
+    let model = model(file, &table, arguments)?;
+    let text =
+        if arguments.json { line(&circumstances(Labels::default(), false), &model) } else { Table(&model).to_string() };
     Ok(say(&text).err().unwrap_or(ExitCode::SUCCESS))
 }
 
-impl Model {
-    fn of(file: String, printed: &Measurements, arguments: &ModelArguments) -> Result<Self, Refusal> {
-        let review = if arguments.as_printed { Review::as_printed(printed) } else { Review::corrected(printed) };
-        let table = &review.measurements;
-        let machines = table.machines();
-        let wanted = |text: &String| {
-            machines.configuration(text).map_err(|error| refusal("--predict <CONFIGURATION>", text, error))
-        };
-        let wanted = arguments.predict.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
-        let mut predictions = Vec::new();
-        for to in &wanted {
-            predictions.extend(predict(table, to, arguments.from.as_deref())?);
-        }
-        let farm = arguments.farm.and_then(NonZeroU32::new);
-        let farm = farm.map(|units| Farmed::of(table, units, arguments.unit_seconds, &wanted)).transpose()?;
-        let run = |(index, printed)| Run::of(&review, index, printed);
-        let runs = printed.runs().iter().enumerate().map(run).collect::<Result<Vec<_>, _>>();
-        let runs = runs.map_err(|error| refusal("<FILE>", &file, error))?;
-        let named = machines.names().iter().zip(machines.weights()).zip(table.references());
-        Ok(Model {
-            file,
-            machines: named
-                .map(|((name, weight), run)| Machine {
-                    name: name.clone(),
-                    seconds: run.seconds().value(),
-                    power_weight: *weight,
-                })
-                .collect(),
-            runs,
-            findings: review
-                .findings
-                .iter()
-                .map(|finding| Found { text: finding.to_string(), finding: finding.clone() })
-                .collect(),
-            predictions,
-            farm,
-        })
+fn model(file: String, printed: &Measurements, arguments: &ModelArguments) -> Result<Model, Refusal> {
+    let review = if arguments.as_printed { Review::as_printed(printed) } else { Review::corrected(printed) };
+    let table = &review.measurements;
+    let machines = table.machines();
+    let wanted =
+        |text: &String| machines.configuration(text).map_err(|error| refusal("--predict <CONFIGURATION>", text, error));
+    let wanted = arguments.predict.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
+    let mut predictions = Vec::new();
+    for to in &wanted {
+        predictions.extend(predict(table, to, arguments.from.as_deref())?);
     }
+    let farm = arguments.farm.and_then(NonZeroU32::new);
+    let farm = farm.map(|units| farmed(table, units, arguments.unit_seconds, &wanted)).transpose()?;
+    let run = |(index, printed)| run_of(&review, index, printed);
+    let runs = printed.runs().iter().enumerate().map(run).collect::<Result<Vec<_>, _>>();
+    let runs = runs.map_err(|error| refusal("<FILE>", &file, error))?;
+    let printed_weights = table.printed_weights().map(PrintedWeights::weights).unwrap_or_default();
+    let machine = |(index, run): (usize, &Measured)| Machine {
+        name: machines.names()[index].clone(),
+        seconds: run.seconds().value(),
+        power_weight: machines.weights()[index],
+        printed_power_weight: printed_weights.get(index).cloned(),
+        agreement: review.weights[index],
+    };
+    Ok(Model {
+        file,
+        machines: table.references().enumerate().map(machine).collect(),
+        runs,
+        findings: review
+            .findings
+            .iter()
+            .map(|finding| Found { text: finding.to_string(), finding: to_value(finding).unwrap_or_default() })
+            .collect(),
+        predictions,
+        farm,
+    })
 }
 
-impl Run {
-    fn of(review: &Review, index: usize, printed: &Measured) -> Result<Self, Error> {
-        let table = &review.measurements;
-        let (run, machines) = (&table.runs()[index], table.machines());
-        Ok(Run {
-            row: run.row(),
-            processors: run.configuration().processors().into(),
-            seconds: run.seconds().clone(),
-            printed_seconds: Some(printed.seconds().clone()).filter(|seconds| seconds != run.seconds()),
-            speedup: Number {
-                recomputed: table.speedup(run),
-                printed: run.printed_speedup().cloned(),
-                agreement: review.speedups[index],
-            },
-            efficiency: Number {
-                recomputed: table.efficiency(run).percent(),
-                printed: run.printed_efficiency().cloned(),
-                agreement: review.efficiencies[index],
-            },
-            heterogeneity: machines.heterogeneity(run.configuration())?,
-            heterogeneity_per_processor: machines.heterogeneity_per_processor(run.configuration())?,
-        })
-    }
+fn run_of(review: &Review, index: usize, printed: &Measured) -> Result<Run, Error> {
+    let table = &review.measurements;
+    let (run, machines) = (&table.runs()[index], table.machines());
+    Ok(Run {
+        row: run.row(),
+        processors: run.configuration().processors().into(),
+        seconds: run.seconds().clone(),
+        printed_seconds: Some(printed.seconds().clone()).filter(|seconds| seconds != run.seconds()),
+        speedup: Number {
+            recomputed: table.speedup(run),
+            printed: run.printed_speedup().cloned(),
+            agreement: review.speedups[index],
+        },
+        efficiency: Number {
+            recomputed: table.efficiency(run).percent(),
+            printed: run.printed_efficiency().cloned(),
+            agreement: review.efficiencies[index],
+        },
+        heterogeneity: machines.heterogeneity(run.configuration())?,
+        heterogeneity_per_processor: machines.heterogeneity_per_processor(run.configuration())?,
+    })
 }
 
 /// Predicts with the source that `--from` names, or with the nearest run and the curve.
@@ -213,6 +128,12 @@ fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Resu
     let measured = table.run(to).ok().map(|run| run.seconds().value());
     let predicted = origins.into_iter().map(|(efficiency, from)| {
         let prediction = table.predict(to, efficiency).map_err(refused)?;
+        let warnings = match &from {
+            Origin::Given => Ok(Vec::new()),
+            Origin::Curve(curve) => table.warnings(to, Some(curve)),
+            Origin::Nearest(_) | Origin::Measured(_) => table.warnings(to, None),
+        };
+        let warnings = warnings.map_err(refused)?;
         Ok(Predicted {
             configuration: to.to_string(),
             efficiency: efficiency.percent(),
@@ -220,48 +141,47 @@ fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Resu
             seconds: prediction.seconds,
             measured,
             from,
+            warnings: warnings.iter().map(Warning::to_string).collect(),
         })
     });
     predicted.collect()
 }
 
-impl Farmed {
-    /// Schedules the farm on the configurations of the runs on more than one processor, and on the further
-    /// configurations that are wanted.
-    fn of(
-        table: &Measurements,
-        units: NonZeroU32,
-        unit_seconds: Option<f64>,
-        wanted: &[Configuration],
-    ) -> Result<Self, Refusal> {
-        let machines = table.machines();
-        let own = |seconds: f64| {
-            let farm = Farm::new(units, seconds);
-            farm.map_err(|error| {
-                let found = if let Error::Number { found, .. } = &error { found.clone() } else { seconds.to_string() };
-                refusal("--unit-seconds <SECONDS>", &found, error)
-            })
-        };
-        let farm = unit_seconds.map_or_else(|| Ok(Farm::of(table, units)), own)?;
-        let parallel = table.runs().iter().filter(|run| run.configuration().total() > 1);
-        let measured = parallel.map(|run| (run.configuration(), Some(run.seconds().value())));
-        let others = wanted.iter().filter(|configuration| table.run(configuration).is_err());
-        let on = |(configuration, seconds): (&Configuration, Option<f64>)| {
-            let makespans = farm.makespans(machines, configuration);
-            Ok(OnFarm {
-                configuration: configuration.to_string(),
-                measured: seconds.filter(|_| unit_seconds.is_none()),
-                makespans: makespans.map_err(|error| refusal("--farm <UNITS>", &units.to_string(), error))?,
-            })
-        };
-        let fastest = machines.names().iter().zip(machines.weights()).find(|(_, weight)| **weight == 1.0);
-        Ok(Farmed {
-            units: units.get(),
-            unit_seconds: farm.unit_seconds(),
-            fastest: fastest.map(|(name, _)| name.clone()).unwrap_or_default(),
-            configurations: measured.chain(others.map(|other| (other, None))).map(on).collect::<Result<_, _>>()?,
+/// Schedules the farm on the configurations of the runs on more than one processor, and on the further
+/// configurations that are wanted.
+fn farmed(
+    table: &Measurements,
+    units: NonZeroU32,
+    unit_seconds: Option<f64>,
+    wanted: &[Configuration],
+) -> Result<Farmed, Refusal> {
+    let machines = table.machines();
+    let own = |seconds: f64| {
+        let farm = Farm::new(units, seconds);
+        farm.map_err(|error| {
+            let found = if let Error::Number { found, .. } = &error { found.clone() } else { seconds.to_string() };
+            refusal("--unit-seconds <SECONDS>", &found, error)
         })
-    }
+    };
+    let farm = unit_seconds.map_or_else(|| Ok(Farm::of(table, units)), own)?;
+    let parallel = table.runs().iter().filter(|run| run.configuration().total() > 1);
+    let measured = parallel.map(|run| (run.configuration(), Some(run.seconds().value())));
+    let others = wanted.iter().filter(|configuration| table.run(configuration).is_err());
+    let on = |(configuration, seconds): (&Configuration, Option<f64>)| {
+        let makespans = farm.makespans(machines, configuration);
+        Ok(OnFarm {
+            configuration: configuration.to_string(),
+            measured: seconds.filter(|_| unit_seconds.is_none()),
+            makespans: makespans.map_err(|error| refusal("--farm <UNITS>", &units.to_string(), error))?,
+        })
+    };
+    let fastest = machines.names().iter().zip(machines.weights()).find(|(_, weight)| **weight == 1.0);
+    Ok(Farmed {
+        units: units.get(),
+        unit_seconds: farm.unit_seconds(),
+        fastest: fastest.map(|(name, _)| name.clone()).unwrap_or_default(),
+        configurations: measured.chain(others.map(|other| (other, None))).map(on).collect::<Result<_, _>>()?,
+    })
 }
 
 fn refusal(argument: &'static str, value: &str, error: Error) -> Refusal {
