@@ -29,7 +29,11 @@ fn with_units(argument: clap::Arg) -> clap::Arg {
 fn finished(command: clap::Command, words: &str) -> clap::Command {
     let name = command.get_name().to_string();
     let command = match examples::of(words) {
-        Some(examples) => command.after_help(format!("Examples:\n  {}", examples.join("\n  "))),
+        Some(examples) => {
+            let file = examples::file_of(words).map(|text| format!("\n\nThe file:\n  {}", text.replace('\n', "\n  ")));
+            let file = file.unwrap_or_default().replace("  \n", "\n");
+            command.after_help(format!("Examples:\n  {}{file}", examples.join("\n  ")))
+        }
         None => command,
     };
     let inner = |command: clap::Command| {
@@ -50,6 +54,19 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         definition().debug_assert();
+    }
+
+    #[test]
+    fn the_file_in_the_help_of_model_is_a_table_without_contradictions() {
+        let text = examples::file_of("model").expect("a file");
+        let table = text.split("\n\n").next().expect("its first part");
+        let table = aurora_super::model::read(table).expect("a table");
+        assert!(table.printed_weights().is_some() && table.runs().len() == 4);
+        assert_eq!(aurora_super::model::Review::as_printed(&table).findings, []);
+        let json = text.lines().find(|line| line.starts_with('[')).expect("a line of JSON");
+        assert!(aurora_super::model::read(json).expect("a table").printed_weights().is_some());
+        let help = definition().find_subcommand_mut("model").expect("a command").render_help().to_string();
+        assert!(help.contains("  PW     1   0.9411\n") && help.contains("H'  the same sum"), "{help}");
     }
 
     /// Collects all commands, by the words behind `aurora`.

@@ -6,6 +6,38 @@ pub fn of(words: &str) -> Option<[&'static str; 3]> {
     Some(*examples)
 }
 
+/// Returns an example of the file that a command reads, and its explanation.
+pub fn file_of(words: &str) -> Option<&'static str> {
+    (words == "model").then_some(MODEL_FILE)
+}
+
+/// Two machines, each measured on one processor, and two runs on several processors.
+const MODEL_FILE: &str = "\
+# Text after `#` is a comment. Separate cells by spaces or by tabs.
+total  SH  CSNT  seconds    speedup   efficiency
+1      1   0     35609.729  1         100
+1      0   1     37839.885  0.941063  100
+6      4   2     7782.309   4.575728  77.7904
+8      6   2     5633.393   -         -
+PW     1   0.9411
+
+seconds     elapsed time of the run
+speedup     printed value, optional: `min T_j / T`, with T_j the time on one processor of j
+efficiency  printed value in per cent, optional: speed-up / sum of W over the processors
+total       number of processors, optional
+SH, CSNT    machines, as all other columns: number of processors of the machine in the run
+PW          optional row of printed power weights `W = min T_j / T_j`, one for each machine
+-           value that is not known; for a machine, no processors
+
+Each machine needs a run on one of its processors. Printed values are compared with the
+recomputed ones. In JSON, each row is an object:
+[{\"SH\": 1, \"seconds\": 9}, {\"CSNT\": 1, \"seconds\": 12}, {\"total\": \"PW\", \"SH\": 1, \"CSNT\": 0.75}]
+
+The output has for each run the heterogeneity:
+H   sum of 1 - W over the processors / number of machines in use: 0 if all processors are of
+    the fastest machine; it can exceed 1
+H'  the same sum / number of processors, from 0 to below 1: the share of power that is missing";
+
 const EXAMPLES: [(&str, [&str; 3]); 36] = [
     ("", ["aurora mm2", "aurora run -n 4 ./my-program", "aurora check -n 4 -- ./my-program"]),
     ("mm2", ["aurora mm2", "aurora mm2 --size 2048 --ranks 2", "mpirun -n 2 aurora mm2 --impl aurora,mpi-isend"]),

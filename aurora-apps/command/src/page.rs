@@ -87,6 +87,9 @@ fn page() -> String {
         if let Some(examples) = examples::of(words) {
             write!(page, "\n```sh\n{}\n```\n", examples.join("\n")).expect("a string takes all");
         }
+        if let Some(file) = examples::file_of(words) {
+            write!(page, "\nThe file:\n\n```text\n{file}\n```\n").expect("a string takes all");
+        }
     }
     page
 }
