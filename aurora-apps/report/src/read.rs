@@ -33,9 +33,9 @@ pub enum Unread {
     NotJson(String, usize, String),
     /// The file has JSON of another kind.
     #[error(
-        "{0}, line {1}: JSON, but no run: it has none of `app`, `bench` and `policy`. Runs are what `aurora mm2 \
-         --json`, the other programs, `aurora bench ... --json` and `aurora simulate --json` print; take this out of \
-         the file"
+        "{0}, line {1}: JSON, but no run: it has none of `app`, `bench`, `policy` and `machines`. Runs are what \
+         `aurora mm2 --json`, the other programs, `aurora bench ... --json`, `aurora simulate --json` and \
+         `aurora model --json` print; take this out of the file"
     )]
     NoRun(String, usize),
     /// The run that begins at that line has a missing or wrong part.
@@ -132,6 +132,7 @@ mod tests {
     const BENCH: &str = include_str!("../pages/operation.json");
     const SIMULATIONS: &str = include_str!("../pages/alone.json");
     const FARMS: &str = include_str!("../pages/farm.json");
+    const MODELS: &str = include_str!("../pages/model.json");
 
     fn parsed(text: &str) -> Result<Vec<Recorded>, Unread> {
         let mut runs = Vec::new();
@@ -152,6 +153,7 @@ mod tests {
         let other = |from: &str, to: &str| RUN.replace(from, to);
         let simulated = |from: &str, to: &str| SIMULATIONS.replace(from, to);
         let farm = |from: &str, to: &str| FARMS.replace(from, to);
+        let model = |from: &str, to: &str| MODELS.replace(from, to);
         for (text, expected) in [
             (format!("{RUN}mpirun: something\n"), &["line 2: not JSON", "--json"][..]),
             (format!("{RUN}\n{{\"version\":\"0.1\"}}"), &["line 3: JSON, but no run"]),
@@ -186,6 +188,29 @@ mod tests {
             (farm("\"by_rank\":[{", "\"by_rank\":[],\"others\":[{"), &["one row of counters"]),
             (farm("\"weight\":0.5", "\"weight\":-0.5"), &["a weight is no part"]),
             (farm("\"app\":\"farm\"", "\"app\":\"mm2\""), &["`app` is not `farm`"]),
+            (model("\"machines\":[", "\"machines\":7,\"others\":["), &["it has no list `machines`"]),
+            (model("\"machines\":[", "\"machines\":[],\"others\":["), &["it has no `machines` or no `runs`"]),
+            (model("\"power_weight\":0.625", "\"power_weight\":1.625"), &["`machines[1].power_weight` is above 1"]),
+            (model("\"power_weight\":0.625", "\"power\":1"), &["`machines[1]`: missing field `power_weight`"]),
+            (model("\"seconds\":\"52.50\"", "\"seconds\":\"-52.50\""), &["`runs[2].seconds` is \"-52.50\", and not"]),
+            (model("\"seconds\":\"52.50\"", "\"seconds\":\"NaN\""), &["`runs[2].seconds` is \"NaN\", and not"]),
+            (model("\"printed\":\"75.87\"", "\"printed\":\"0\""), &["`runs[4].efficiency.printed` is \"0\""]),
+            (model("\"recomputed\":3.2,", "\"recomputed\":-3.2,"), &["`runs[3].speedup.recomputed` is -3.2"]),
+            (model("\"recomputed\":3.2,", "\"recomputed\":\"x\","), &["`runs[3]`: invalid type"]),
+            (
+                model("_processor\":0.1875", "_processor\":-0.1875"),
+                &["`runs[4].heterogeneity_per_processor` is -0.1875"],
+            ),
+            (
+                model("\"processors\":[2,2]", "\"processors\":[2]"),
+                &["`runs[4].processors` are not the processors of 2"],
+            ),
+            (model("\"processors\":[2,2]", "\"processors\":[0,0]"), &["`runs[4].processors` are not the processors"]),
+            (model("\"measured\":31.25", "\"measured\":0"), &["`predictions[0].measured` is 0, and not a positive"]),
+            (model("\"from\":{\"nearest\"", "\"from\":{\"next\""), &["`predictions[0]`: unknown variant `next`"]),
+            (model("\"deviation\":0.0", "\"deviation\":-0.0"), &["`predictions[1].from.curve.deviation` is -0.0"]),
+            (model("\"first_come\":50.0", "\"first_come\":-1"), &["`farm.configurations[0].first_come` is -1"]),
+            (model("\"findings\":[", "\"findings\":[7,"), &["`findings[0]`: invalid type"]),
         ] {
             let error = parsed(&text).unwrap_err().to_string();
             assert!(

@@ -3,6 +3,7 @@
 use super::circumstances::{Circumstances, SCHEMA};
 use super::farm::Farm;
 use super::figures::Figures;
+use super::model::Model;
 use super::report::Report;
 use super::simulation::Simulation;
 use serde::Deserialize;
@@ -32,14 +33,16 @@ pub enum What {
     Simulation(Box<Simulation>),
     /// Figures of a super-program on ranks, with its simulations.
     Farm(Box<Farm>),
+    /// The model of unequal machines.
+    Model(Box<Model>),
 }
 
 impl Recorded {
-    /// Returns the figures of each implementation; none of a super-program.
+    /// Returns the figures of each implementation; none of a super-program or a model.
     pub fn results(&self) -> &[Report] {
         match &self.what {
             What::Results(results) => results,
-            What::Simulation(_) | What::Farm(_) => &[],
+            What::Simulation(_) | What::Farm(_) | What::Model(_) => &[],
         }
     }
 
@@ -48,9 +51,14 @@ impl Recorded {
         matches!(self.what, What::Simulation(_))
     }
 
-    /// Returns whether the run is of a super-program, in virtual time or on ranks with its simulation.
-    pub fn is_of_super_program(&self) -> bool {
-        matches!(self.what, What::Simulation(_) | What::Farm(_))
+    /// Returns whether the figures are those of the model of unequal machines.
+    pub fn is_model(&self) -> bool {
+        matches!(self.what, What::Model(_))
+    }
+
+    /// Returns whether the figures are of an application or of one operation.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.what, What::Results(_))
     }
 }
 
@@ -81,6 +89,8 @@ pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorde
             return Err(flaw.into());
         }
         Ok(What::Farm(Box::new(farm)))
+    } else if ["machines", "predictions"].iter().any(|part| object.get(part).is_some()) {
+        Ok(What::Model(Box::new(Model::of(&object)?)))
     } else if has("app") {
         from_value(results).map(What::Results)
     } else if has("bench") {

@@ -2,6 +2,7 @@
 
 mod farms;
 mod figure;
+mod models;
 mod overheads;
 mod provenance;
 mod simulated;
@@ -37,8 +38,14 @@ pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
     let of = Collection::of(all);
     let studies = studies(&of);
     let mut wanted = Wanted::default();
-    let is_measured = !all.iter().all(Recorded::is_of_super_program);
-    let title = title.unwrap_or(if is_measured { "Aurora beside MPI" } else { "Super-programs" });
+    let is_measured = all.iter().any(Recorded::is_measured);
+    let models = all.iter().filter(|run| run.is_model()).count();
+    let title = title.unwrap_or(match models {
+        _ if is_measured => "Aurora beside MPI",
+        0 => "Super-programs",
+        models if models == all.len() => "Machines of different speeds",
+        _ => "Super-programs, and machines of different speeds",
+    });
     let body = html! {
         h1 { (title) }
         (summary::section(all, &of, &studies))
@@ -46,6 +53,7 @@ pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
         @if is_measured { (tables::operations(all, &studies, known.payload, &mut wanted)) }
         (farms::section(all))
         (simulated::sections(all))
+        (models::sections(all))
         @if is_measured { (tables::code(known.versions)) }
         (tables::programs(&of, &studies))
         (wanted.section())

@@ -29,7 +29,7 @@ pub fn section(all: &[Recorded], of: &Collection, studies: &[Study<'_>]) -> Mark
     let comparisons = compared.iter().map(|(_, of)| of.len()).sum::<usize>();
     let slower = compared.iter().flat_map(|(_, of)| of).filter(|(_, versus)| versus.ratio < 1.0).count();
     let mut profiles: BTreeMap<&str, usize> = BTreeMap::new();
-    for run in all.iter().filter(|run| !run.is_simulation()) {
+    for run in all.iter().filter(|run| !run.is_simulation() && !run.is_model()) {
         *profiles.entry(&run.circumstances.profile).or_default() += 1;
     }
     let no_gain = no_gain(studies);
@@ -89,12 +89,16 @@ fn extent(all: &[Recorded]) -> String {
     let machines = of(|run| &run.circumstances.machine);
     let machines = if machines.is_empty() { "a machine that is not on record".into() } else { list(machines) };
     let simulated = all.iter().filter(|run| run.is_simulation()).count();
-    let (simulations, runs) = (count(simulated, "simulation"), count(all.len() - simulated, "run"));
-    match (simulated, all.len() - simulated) {
-        (_, 0) => format!("{simulations}{when}, on {machines}."),
-        (0, _) => format!("{runs}{when}, on {machines}. Results that are shown were verified."),
-        _ => format!("{runs} and {simulations}{when}, on {machines}. Results of runs that are shown were verified."),
-    }
+    let models = all.iter().filter(|run| run.is_model()).count();
+    let runs = all.len() - simulated - models;
+    let kinds = [(runs, "run"), (simulated, "simulation"), (models, "model")];
+    let kinds: Vec<_> = kinds.into_iter().filter(|(number, _)| *number > 0).collect();
+    let verified = match (runs, kinds.len()) {
+        (0, _) => "",
+        (_, 1) => " Results that are shown were verified.",
+        _ => " Results of runs that are shown were verified.",
+    };
+    format!("{}{when}, on {machines}.{verified}", list(kinds.into_iter().map(|(number, noun)| count(number, noun))))
 }
 
 /// Returns how often Aurora is faster than the best of the other systems, and by which factor.
