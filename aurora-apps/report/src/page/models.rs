@@ -3,7 +3,7 @@
 use super::figure::Figure;
 use super::table::Table;
 use super::text::{count, list, or_dash};
-use crate::chart::{Curve, Curves, Guide, Mark, Style, ink};
+use crate::chart::{Curve, Curves, Guide, Mark, Scale, Style, ink};
 use crate::model::{Farmed, Machine, Model, Number, OnFarm, Predicted, Run};
 use crate::recorded::{Recorded, What};
 use crate::{Spread, decimals};
@@ -78,7 +78,7 @@ fn efficiencies(run: usize, model: &Model) -> Figure {
         chart: Curves {
             axis: "efficiency, %".into(),
             along: "processors",
-            from: 0.0,
+            scale: Scale::From(0.0),
             guide: Guide::None,
             curves: curves.collect(),
         },
