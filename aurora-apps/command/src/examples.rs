@@ -143,8 +143,8 @@ const EXAMPLES: [(&str, [&str; 3]); 36] = [
         "simulate",
         [
             "aurora simulate --nodes 4,16,64",
-            "aurora simulate --policy SS,tail,ect --speeds 1:3",
-            "aurora simulate --mode own --variant S,D --nodes 8 --blocks 16",
+            "aurora simulate --policy S,tail --speeds homogeneous --speeds 1:3",
+            "aurora simulate --within 60 --blocks 64 --rows 32768 --density 5% --bandwidth 155 --instruction 20",
         ],
     ),
     ("completions", ["aurora completions bash", "aurora completions zsh", "aurora completions fish"]),

@@ -270,10 +270,8 @@ mod tests {
         assert_eq!(agreements, [equal, Some(Agreement::Contradiction)]);
         assert_eq!(
             found,
-            [
-                "line 4, column `b`: the power weight 0.652 is wrong: by (2) it is 0.625. Correct it, or the time on one \
-              processor of b or of the fastest machine"
-            ]
+            ["line 4, column `b`: the power weight 0.652 is wrong: by (2) it is 0.625. Correct it, or the time on \
+              one processor of b or of the fastest machine"]
         );
     }
 

@@ -11,6 +11,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub struct Figures {
     /// The number of repetitions that were simulated.
     pub reps: u32,
+    /// Whether repetitions may differ.
+    pub is_drawn: bool,
     /// The number of instructions of a repetition.
     pub instructions: u64,
     /// Microseconds of processor time that the simulator takes for an instruction. It executes the policy as a
@@ -78,7 +80,8 @@ impl Figures {
     /// # Errors
     /// An impossible setting.
     pub fn of(machine: &Machine, reps: u32, done: impl Fn() + Sync) -> Result<Self, SettingError> {
-        let reps = if machine.is_drawn() { reps } else { 1 };
+        let is_drawn = machine.is_drawn();
+        let reps = if is_drawn { reps } else { 1 };
         let power = machine.speeds().iter().sum();
         let repetition = |rep: u32| {
             let machine = machine.clone().later(rep);
@@ -101,6 +104,7 @@ impl Figures {
         let seconds: f64 = all.iter().map(|rep| rep.seconds).sum();
         Ok(Figures {
             reps,
+            is_drawn,
             instructions,
             management_us: seconds / f64::from(reps) * 1e6 / instructions.max(1) as f64,
             power,

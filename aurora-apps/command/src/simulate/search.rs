@@ -10,7 +10,7 @@ use clap::Args;
 use std::fmt::{self, Display, Formatter};
 
 /// The maximum number of nodes, as a multiple of the number that could reach the goal if nodes computed all the time.
-const FAR: u32 = 16;
+const FAR: u32 = 4;
 /// The most that a step may be, as a part of the number of nodes.
 const FINE: u32 = 64;
 /// The maximum number of nodes.
@@ -19,11 +19,12 @@ const MOST: u32 = 1 << 16;
 #[derive(Args, Debug)]
 pub struct GoalArguments {
     /// Search for the smallest number of nodes that finishes within this time in the mean, for each policy: among
-    /// `--nodes`, or from the number that could finish in time upwards, one by one and from 64 on in steps of 1/64
+    /// `--nodes`, or from the least number that could finish in time to 4 times as many, in steps of 1, and from 128
+    /// nodes on of 1/64. If the first repetition misses the goal by more than a tenth, there are no others
     #[arg(long, value_name = "SECONDS", value_parser = within, allow_negative_numbers = true)]
     pub within: Option<f64>,
     /// Search for the largest number of nodes that has at least this efficiency in the mean, as a fraction or per cent:
-    /// among `--nodes`, or from 1 upwards, until twice as many nodes do not have it
+    /// among `--nodes`, or from 1 on, in the same steps, until twice as many nodes do not have it
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "within", allow_negative_numbers = true)]
     pub efficient: Option<f64>,
 }
@@ -41,7 +42,7 @@ pub enum Goal {
 pub struct Found {
     goal: Goal,
     /// The tried points of each policy, by nodes.
-    pub tried: Vec<Vec<Point>>,
+    tried: Vec<Vec<Point>>,
 }
 
 impl Goal {
@@ -54,6 +55,14 @@ impl Goal {
         match self {
             Goal::Within(seconds) => point.seconds() <= seconds,
             Goal::Efficient(share) => point.figures.mean("efficiency") >= share,
+        }
+    }
+
+    /// Returns true if the point misses the goal by more than a tenth.
+    pub fn is_far(self, point: &Point) -> bool {
+        match self {
+            Goal::Within(seconds) => point.seconds() > 1.1 * seconds,
+            Goal::Efficient(share) => point.figures.mean("efficiency") < 0.9 * share,
         }
     }
 
@@ -123,6 +132,13 @@ impl Goal {
     }
 }
 
+impl Found {
+    /// Returns the answer for each policy, or the first point that was tried.
+    pub fn answers(&self) -> Vec<Point> {
+        self.tried.iter().filter_map(|points| self.goal.answer(points).or(points.first()).cloned()).collect()
+    }
+}
+
 impl Display for Goal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -135,7 +151,7 @@ impl Display for Goal {
 impl Display for Found {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}, in the mean", self.goal)?;
-        writeln!(f, "{:20}{:>10}{:>12}{:>12}{:>12}{:>10}", "", "nodes", "seconds", "deviation", "efficiency", "tried")?;
+        writeln!(f, "{:20}{:>10}{:>12}{:>12}{:>12}{:>14}", "", "nodes", "seconds", "deviation", "efficiency", "tried")?;
         let policies = self.tried.iter().filter_map(|points| points.first());
         let clusters = repeated(policies.clone().map(|point| point.policy)).is_some();
         for points in &self.tried {

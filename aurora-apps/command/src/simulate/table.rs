@@ -3,6 +3,7 @@
 use super::Point;
 use super::figures::Statistics;
 use super::legend::{MEASURES as EXPLAINED, policy};
+use super::statements::Statements;
 use crate::table::count;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
@@ -61,6 +62,7 @@ impl Display for Table<'_> {
             }
             self.gain(f, cluster)?;
             deviations(f, cluster, self.spread)?;
+            write!(f, "{}", Statements(cluster))?;
         }
         self.legend(f)
     }
@@ -214,26 +216,24 @@ fn head(f: &mut Formatter<'_>, points: &[Point]) -> fmt::Result {
                 format!("0 to {}", of.work)
             };
             write!(f, "product of {0} x {0} blocks, {each} of {cost} units, ", of.count)?;
-            writeln!(f, "{} units to send or receive a block", of.load)?;
+            writeln!(f, "{} units to send or receive a block", short(of.load))?;
             if let Some(about) = of.blocks.about(of.count) {
                 writeln!(f, "{about}")?;
             }
         }
         (None, about) => writeln!(f, "case {}, {each}\n{about}", first.own.map_or("", |own| own.case))?,
     }
-    let most = points.iter().map(|point| point.reps).max().unwrap_or(1);
-    let once: BTreeSet<&str> =
-        points.iter().filter(|point| point.reps < first.asked_reps).map(|point| point.policy).collect();
     write!(f, "{mode} mode, {speeds}, {transfers}, ")?;
-    if most < first.asked_reps {
+    let (drawn, fixed): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|point| point.figures.is_drawn);
+    let Some(most) = drawn.iter().map(|point| point.reps).max() else {
         return writeln!(f, "one run: nothing is drawn, so all repetitions would be equal");
-    }
+    };
     writeln!(f, "means of {} from seed {seed} on", count(most as usize, "repetition"))?;
+    let once: BTreeSet<&str> = fixed.iter().map(|point| point.policy).collect();
     if once.is_empty() {
         return Ok(());
     }
-    let once: Vec<&str> = once.into_iter().collect();
-    writeln!(f, "{}: one run, because nothing is drawn", once.join(", "))
+    writeln!(f, "{}: one run, because nothing is drawn", Vec::from_iter(once).join(", "))
 }
 
 /// Names the largest standard deviations.
@@ -256,4 +256,10 @@ fn deviations(f: &mut Formatter<'_>, points: &[Point], all: bool) -> fmt::Result
     parts.extend(largest("makespan", &relative).map(|(value, at)| format!("seconds {value:.2} % {at}")));
     let more = if all { "" } else { "\n`--spread` shows them all, with minima and maxima" };
     writeln!(f, "\nlargest standard deviations: {}{more}", parts.join(", "))
+}
+
+/// Writes a number with up to 3 digits after the point.
+fn short(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }
