@@ -115,7 +115,8 @@ impl<P: Program> Dispatch<P> {
 
     /// Returns the least number of instructions of a group that another node may take.
     fn least_worth(&self) -> u32 {
-        let known = self.weights.longest().filter(|_| self.config.guided && self.lost.is_empty());
+        let is_guided = self.config.guided && self.lost.is_empty();
+        let known = if is_guided { self.weights.longest() } else { None };
         known.map_or(1, |time| (GRANT / time) as u32).max(1)
     }
 
