@@ -1,7 +1,7 @@
 //! The words of the tables: quantities, policies and versions.
 
 /// The quantities by their titles.
-pub const MEASURES: [(&str, &str); 12] = [
+pub const MEASURES: [(&str, &str); 13] = [
     ("imbalance", "share of what the nodes could have computed until the end, in which they do nothing"),
     ("waiting", "the part of the imbalance in which a node has an instruction, but not yet its operands"),
     ("communication", "share in which nodes send and receive blocks"),
@@ -13,6 +13,7 @@ pub const MEASURES: [(&str, &str); 12] = [
     ("miss ratio", "blocks asked for / operands read"),
     ("p_c", "parallelism needed to hide the latency"),
     ("sync ms", "from the last commit of a result in several parts until it is one"),
+    ("S / time", "how many times as fast as S"),
     ("management us", "the simulator's time for an instruction, more than a dispatcher needs"),
 ];
 

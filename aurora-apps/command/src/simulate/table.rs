@@ -61,6 +61,7 @@ impl Display for Table<'_> {
                 }
             }
             self.gain(f, cluster)?;
+            over_s(f, cluster)?;
             deviations(f, cluster, self.spread)?;
             write!(f, "{}", Statements(cluster))?;
         }
@@ -125,7 +126,7 @@ impl Table<'_> {
         writeln!(f)?;
         for (title, meaning) in EXPLAINED {
             let is_shown = |measure: &&Measure| measure.0 == title && value(first, measure).is_some();
-            if MEASURES.iter().any(|measure| is_shown(&measure)) {
+            if MEASURES.iter().any(|measure| is_shown(&measure)) || title == "S / time" && has_versions(self.points) {
                 writeln!(f, "{title:15}{meaning}")?;
             }
         }
@@ -146,6 +147,27 @@ impl Table<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns true for the versions of a case, S among them.
+fn has_versions(points: &[Point]) -> bool {
+    points[0].product.is_none() && points[0].versions && points.iter().any(|point| point.policy == "S")
+}
+
+/// Compares the versions of a case with S.
+fn over_s(f: &mut Formatter<'_>, points: &[Point]) -> fmt::Result {
+    if !has_versions(points) {
+        return Ok(());
+    }
+    let mut nodes: Vec<u32> = points.iter().map(|point| point.nodes).collect();
+    nodes.dedup();
+    writeln!(f)?;
+    rows(f, "S / time by nodes", points, &nodes, |point| {
+        let in_flight = |point: &Point| point.own.map(|own| own.in_flight);
+        let is_base = |other: &&Point| (other.policy, other.nodes) == ("S", point.nodes);
+        let base = points.iter().filter(is_base).find(|base| in_flight(base) == in_flight(point));
+        vec![("", base.map(|base| format!("{:.2}", base.seconds() / point.seconds())).unwrap_or_default())]
+    })
 }
 
 /// Returns the statistics of a quantity, if the mode has it.
@@ -248,14 +270,18 @@ fn deviations(f: &mut Formatter<'_>, points: &[Point], all: bool) -> fmt::Result
         let (value, point) = values.max_by(|one, other| one.0.total_cmp(&other.0))?;
         Some((value, format!("({}, {})", point.policy, count(point.nodes as usize, "node"))))
     };
-    let mut parts = Vec::new();
+    let more = if all { "" } else { " (`--spread` shows all, with minima and maxima)" };
+    writeln!(f, "\nlargest standard deviations{more}:")?;
     for name in ["imbalance", "communication", "efficiency"] {
-        parts.extend(largest(name, &|of| of.deviation).map(|(value, at)| format!("{name} {value:.4} {at}")));
+        if let Some((value, at)) = largest(name, &|of| of.deviation) {
+            writeln!(f, "  {name:15}{value:.4} {at}")?;
+        }
     }
     let relative = |of: Statistics| if of.mean > 0.0 { 100.0 * of.deviation / of.mean } else { 0.0 };
-    parts.extend(largest("makespan", &relative).map(|(value, at)| format!("seconds {value:.2} % {at}")));
-    let more = if all { "" } else { "\n`--spread` shows them all, with minima and maxima" };
-    writeln!(f, "\nlargest standard deviations: {}{more}", parts.join(", "))
+    match largest("makespan", &relative) {
+        Some((value, at)) => writeln!(f, "  {:15}{value:.2} % {at}", "seconds"),
+        None => Ok(()),
+    }
 }
 
 /// Writes a number with up to 3 digits after the point.
