@@ -112,8 +112,13 @@ fn a_repetition_has_the_seed_after_the_one_before() {
     let of = |line: &str| objects(&format!("simulate --nodes 4 --policy R --blocks 8 --json {line}"))[0].clone();
     let mean = |key: &str| (of("--reps 1 --seed 7")[key].as_f64(), of("--reps 1 --seed 8")[key].as_f64());
     let (Some(one), Some(other)) = mean("efficiency") else { panic!("no numbers") };
-    let both = of("--reps 2 --seed 7")["efficiency"].as_f64().expect("a number");
-    assert!(one != other && ((one + other) / 2.0 - both).abs() < 1e-12, "{one} {other} {both}");
+    let both = of("--reps 2 --seed 7");
+    let mean = both["efficiency"].as_f64().expect("a number");
+    assert!(one != other && ((one + other) / 2.0 - mean).abs() < 1e-12, "{one} {other} {mean}");
+    // The sample standard deviation of two values.
+    let spread = ["deviation", "min", "max"].map(|key| both["spread"]["efficiency"][key].as_f64().expect("a number"));
+    let expected = [(one - other).abs() / 2.0_f64.sqrt(), one.min(other), one.max(other)];
+    assert!(spread.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{spread:?}");
 }
 
 #[test]
