@@ -181,7 +181,7 @@ impl Plan {
         setting.limits.in_flight = limit.unwrap_or(setting.limits.in_flight);
         setting.link.latency = arguments.own.latency.unwrap_or(setting.link.latency);
         setting.dispatcher = arguments.own.dispatcher.unwrap_or(setting.dispatcher);
-        setting.results_stay = arguments.own.results_stay && policy.version == Version::Remote;
+        setting.results_stay = arguments.own.results_stay;
         setting.check()?;
         Ok(Machine::Own(setting))
     }

@@ -35,6 +35,9 @@ fn a_search_finds_the_number_of_nodes() {
     let nodes: Vec<u64> = listed.iter().map(|(nodes, ..)| *nodes).collect();
     assert!(nodes[..2] == [4, 8] && listed[listed.len() - 1].1 <= 0.5, "{listed:?}");
 
+    let first = stdout(&aurora("simulate --reps 2 --blocks 8 --policy S --within 9 --nodes 4,8"));
+    assert!(first.lines().any(|line| line.starts_with("  S  ") && line.ends_with("4 to 4")), "{first}");
+
     let efficient = tried("--blocks 8 --policy tail --efficient 80%");
     let last = efficient.iter().rfind(|(.., efficiency)| *efficiency >= 0.8).expect("one node").0;
     let end = efficient[efficient.len() - 1].0;
