@@ -119,6 +119,9 @@ pub enum Reason {
          `--block-bytes <BYTES>`"
     )]
     NoBlock,
+    /// A load, and also a bandwidth and the size of a block, in paper mode.
+    #[error("in paper mode the load of a block follows from its bytes and `--bandwidth`: leave one of them out")]
+    TwoLoads,
     /// A text that names no source of an efficiency.
     #[error("write a configuration ({example}), per cent with its sign (`77.8%`), or `curve`")]
     Origin {

@@ -126,6 +126,14 @@ fn predictions_say_what_they_come_from() {
 }
 
 #[test]
+fn an_efficiency_far_above_100_per_cent_has_a_warning() {
+    let warned = |file: &str, options: &[&str]| shown(file, options).contains("is far above 100 %: check the times");
+    assert!(warned(TABLE_3, &["--predict", "SH=6", "--from", "150%"]));
+    // Two processors of CSNT have 100.8 %.
+    assert!(!warned(TABLE_2, &["--predict", "CSNT=2", "--from", "CSNT=2"]));
+}
+
+#[test]
 fn doubtful_predictions_have_warnings() {
     let warnings = |text: &str| text.lines().filter(|line| line.starts_with("warning: ")).map(String::from).collect();
     let shown_2 = |options: &[&str]| -> Vec<String> { warnings(&shown(TABLE_2, options)) };

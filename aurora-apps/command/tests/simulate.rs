@@ -242,6 +242,9 @@ fn the_dispatcher_s_time_and_results_that_stay_change_what_they_should() {
     };
     let (free, busy) = (makespan("--case 128s"), makespan("--case 128s --dispatcher 100"));
     assert!(free.iter().zip(&busy).all(|(free, busy)| *busy > 1.5 * free), "{free:?} {busy:?}");
+    let share =
+        |line: &str| objects(&format!("simulate --mode own --nodes 8 --json {line}"))[0]["dispatcher_busy"].clone();
+    assert!(share("--case 128s") == 0.0 && share("--case 128s --dispatcher 100").as_f64() > Some(0.9));
     let (float, stay) = (makespan("--case 256r2"), makespan("--case 256r2 --results-stay"));
     // Only the second version, R, updates results remotely.
     assert!(float[0] == stay[0] && float[1] != stay[1] && float[2] == stay[2], "{float:?} {stay:?}");
@@ -260,6 +263,10 @@ fn statements_of_the_papers_are_compared() {
     ] {
         assert!(case.contains(part), "{part}: {case}");
     }
+    let policies = text("--mode own --case 256r2 --policy S,R --nodes 8 --reps 1");
+    assert!(!policies.contains("statements of"), "the policy R is not the version R: {policies}");
+    let two = text("--mode own --case 256s --nodes 2");
+    assert!(!two.contains("D is faster than S"), "{two}");
     // The other cases, in which the paper is right.
     let wins = text("--mode own --case 128r --nodes 8 --results-stay");
     assert!(wins.contains("  agrees     R is slower than S") && wins.contains("here it stays with"), "{wins}");
@@ -288,6 +295,7 @@ fn clusters_are_compared_with_the_first() {
         (one / other - gain).abs() < 1e-3 && text.contains("gain: seconds on homogeneous / seconds on 1:3:5"),
         "{text}"
     );
+    assert!(text.contains("\n  (sums of speeds)       2.000     2.500\n"), "{text}");
     let own = objects("simulate --speeds 1:3 --speeds 2:6 --nodes 4 --policy S --reps 1 --blocks 8 --json");
     let speedup = |at: usize| own[at]["speedup"].as_f64().expect("a number");
     assert!((speedup(1) / speedup(0) - 2.0).abs() < 1e-9 && own[1]["power"] == 16.0, "{own:?}");

@@ -4,12 +4,10 @@ use super::curve::Curve;
 use super::error::Error;
 use super::machines::Configuration;
 use super::measurements::{Measured, Measurements};
-use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
 /// A reason to doubt a prediction that is made from the efficiencies of runs.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Warning {
     /// More processors than any run on several processors has, or fewer.

@@ -99,6 +99,10 @@ fn run_of(review: &Review, index: usize, printed: &Measured) -> Result<Run, Erro
     })
 }
 
+/// The efficiency in per cent from which a prediction has a warning. Larger caches can make several processors a little
+/// faster than their power.
+const SUPERLINEAR: f64 = 110.0;
+
 /// Predicts with the source that `--from` names, or with the nearest run and the curve.
 fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Result<Vec<Predicted>, Refusal> {
     let machines = table.machines();
@@ -134,6 +138,9 @@ fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Resu
             Origin::Nearest(_) | Origin::Measured(_) => table.warnings(to, None),
         };
         let warnings = warnings.map_err(refused)?;
+        let superlinear = (efficiency.percent() > SUPERLINEAR).then(|| {
+            format!("an efficiency of {:.1} % is far above 100 %: check the times of the runs", efficiency.percent())
+        });
         Ok(Predicted {
             configuration: to.to_string(),
             efficiency: efficiency.percent(),
@@ -141,7 +148,7 @@ fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Resu
             seconds: prediction.seconds,
             measured,
             from,
-            warnings: warnings.iter().map(Warning::to_string).collect(),
+            warnings: warnings.iter().map(Warning::to_string).chain(superlinear).collect(),
         })
     });
     predicted.collect()

@@ -56,19 +56,20 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u64>(0..))]
     pub seed: u64,
-    /// Cost of a block for its sender, and the same for its receiver, in units (1000 units = 1 ms of a node of speed 1)
-    #[arg(long, value_name = "UNITS", default_value_t = 250.0, value_parser = load, allow_negative_numbers = true)]
-    pub load: f64,
+    /// Work of a block for its sender, and the same for its receiver, in units (1000 units = 1 ms of a node of speed
+    /// 1). In paper mode it follows from `--bandwidth`, if that is given [default: 250]
+    #[arg(long, value_name = "UNITS", value_parser = load, allow_negative_numbers = true)]
+    pub load: Option<f64>,
     /// Largest cost of an instruction, in units. Costs are drawn evenly from 0 on
     #[arg(long, value_name = "UNITS", default_value_t = 20_000, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub work: u32,
-    /// Mean time of an instruction on a node of speed 1, in milliseconds, in place of `--work`: costs are drawn evenly
-    /// from 0 to twice this time
+    /// Mean time of an instruction on a node of speed 1, in milliseconds to 0.0005, in place of `--work`: costs are
+    /// drawn evenly from 0 to twice this time
     #[arg(long, value_name = "MS", value_parser = milliseconds, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["work", "case"])]
     pub instruction: Option<f64>,
-    /// Costs of instructions [default: drawn; for a case equal]
+    /// Costs of instructions [default: drawn; equal for a case of the paper on data representation]
     #[arg(long, value_enum)]
     pub costs: Option<CostsName>,
     #[command(flatten)]
@@ -78,7 +79,7 @@ pub struct SimulateArguments {
     #[command(flatten)]
     pub goal: GoalArguments,
     /// Show also the standard deviation, the minimum and the maximum of the repetitions
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "within", "efficient"])]
     pub spread: bool,
     /// Print one JSON object on each line, for each policy and number of nodes, with times in units (1000 units = 1 ms)
     #[arg(long)]
@@ -153,7 +154,7 @@ impl From<TransfersName> for Transfers {
     }
 }
 
-/// Reads the mean time of an instruction. Twice as many units are a whole number.
+/// Reads the mean time of an instruction.
 fn milliseconds(text: &str) -> Result<f64, &'static str> {
     let milliseconds = text.parse().ok().filter(|time| (0.001..=1e6).contains(time));
     milliseconds.ok_or("a number of milliseconds from 0.001 to 1000000")

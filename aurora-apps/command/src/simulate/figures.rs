@@ -44,6 +44,8 @@ struct Repetition {
     outcome: Outcome,
     own: Option<OwnOutcome>,
     power: f64,
+    /// The time of the dispatcher for a message.
+    message: f64,
     seconds: f64,
 }
 
@@ -53,7 +55,7 @@ type Quantity = (&'static str, fn(&Repetition) -> Option<f64>);
 /// The quantities of a repetition, by the names of `--json`. Shares are relative to the possible computation of the
 /// nodes: the sum of their speeds times the makespan. Times are in units, 1000 a millisecond. Paper mode lacks those of
 /// own mode.
-const QUANTITIES: [Quantity; 14] = [
+const QUANTITIES: [Quantity; 15] = [
     // A share that is the rest to 1 may be slightly below 0 if no node ever waits.
     ("imbalance", |rep| Some(rep.outcome.imbalance.max(0.0))),
     ("communication", |rep| Some(rep.outcome.communication.max(0.0))),
@@ -70,6 +72,10 @@ const QUANTITIES: [Quantity; 14] = [
     ("synchronisation", |rep| rep.own.map(|own| own.synchronisation)),
     ("merges", |rep| rep.own.map(|own| own.merges as f64)),
     ("messages", |rep| rep.own.map(|own| own.messages as f64)),
+    ("dispatcher_busy", |rep| {
+        let busy = rep.own?.messages as f64 * rep.message;
+        Some(if busy > 0.0 { busy / rep.outcome.makespan } else { 0.0 })
+    }),
 ];
 
 impl Figures {
@@ -83,6 +89,7 @@ impl Figures {
         let is_drawn = machine.is_drawn();
         let reps = if is_drawn { reps } else { 1 };
         let power = machine.speeds().iter().sum();
+        let message = if let Machine::Own(setting) = machine { setting.dispatcher } else { 0.0 };
         let repetition = |rep: u32| {
             let machine = machine.clone().later(rep);
             let begin = processor_seconds();
@@ -92,7 +99,7 @@ impl Figures {
             };
             let seconds = processor_seconds() - begin;
             done();
-            Ok(Repetition { outcome, own, power, seconds })
+            Ok(Repetition { outcome, own, power, message, seconds })
         };
         // Collected in the order of the seeds, so that sums are the same to the last digit.
         let all: Vec<Repetition> = (0..reps).into_par_iter().map(repetition).collect::<Result<_, _>>()?;

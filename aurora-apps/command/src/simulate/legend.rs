@@ -1,21 +1,4 @@
-//! The words of the tables: quantities, policies and versions.
-
-/// The quantities by their titles.
-pub const MEASURES: [(&str, &str); 13] = [
-    ("imbalance", "share of what the nodes could have computed until the end, in which they do nothing"),
-    ("waiting", "the part of the imbalance in which a node has an instruction, but not yet its operands"),
-    ("communication", "share in which nodes send and receive blocks"),
-    ("efficiency", "share in which nodes compute"),
-    ("speed-up", "time of all instructions on one node of speed 1 / seconds"),
-    ("seconds", "the makespan: until all is complete"),
-    ("loads", "blocks that nodes have asked others for"),
-    ("parallelism", "instructions delivered and not committed, on a node"),
-    ("miss ratio", "blocks asked for / operands read"),
-    ("p_c", "parallelism needed to hide the latency"),
-    ("sync ms", "from the last commit of a result in several parts until it is one"),
-    ("S / time", "how many times as fast as S"),
-    ("management us", "the simulator's time for an instruction, more than a dispatcher needs"),
-];
+//! The rules of policies and versions, in words.
 
 /// Returns the rule of a policy, or of a version of a super-program.
 pub fn policy(name: &str, version: bool) -> &'static str {

@@ -2,6 +2,7 @@
 
 use super::arguments::SimulateArguments;
 use super::plan::refused;
+use super::table::short;
 use crate::refusal::{Reason, Refusal};
 use aurora_apps::values::{density, number};
 use aurora_super::sim::Link;
@@ -65,25 +66,21 @@ impl Blocks {
             return Err(refusal(format!("{blocks} x {blocks} equal blocks cannot be cut of it: use {near}")));
         }
         let side = rows / blocks;
-        // An element of the result is a sum of as many products as there are rows.
-        let filled = 1.0 - (1.0 - density * density).powi(rows as i32);
         let bytes = |density| {
             u32::try_from(bytes(side, density))
                 .map_err(|_| refusal(format!("a block of {side} x {side} has more than 4 GiB: use more `--blocks`")))
         };
-        Ok(Blocks { bytes: Some(bytes(density)?), result_bytes: Some(bytes(filled)?), ..given })
-    }
-
-    /// Returns the rows of a block, if the rows of the matrices are given.
-    pub fn side(&self, blocks: u32) -> Option<u32> {
-        self.rows.map(|rows| rows / blocks)
+        Ok(Blocks { bytes: Some(bytes(density)?), result_bytes: Some(bytes(filled(rows, density))?), ..given })
     }
 
     /// Returns a sentence about the given facts; none if there are none.
     pub fn about(&self, blocks: u32) -> Option<String> {
-        let sides = self.rows.zip(self.side(blocks)).zip(self.density);
-        let sides = sides.map(|((rows, side), density)| {
-            format!("matrices of {rows} x {rows}, blocks of {side} x {side} with {} % non-zeros: ", 100.0 * density)
+        let sides = self.rows.zip(self.density).map(|(rows, density)| {
+            let side = rows / blocks;
+            format!(
+                "matrices of {rows} x {rows}, blocks of {side} x {side} with {} % non-zeros: ",
+                short(100.0 * density)
+            )
         });
         let bandwidth = self.bandwidth.map(|bandwidth| format!("{bandwidth} Mbit/s"));
         let bytes = self.bytes.map(|bytes| format!("{bytes} bytes"));
@@ -102,6 +99,12 @@ impl Blocks {
     pub fn wire(&self) -> Option<f64> {
         Some(self.link()?.occupancy(self.bytes?))
     }
+}
+
+/// Returns the share of the elements of the result that are not zero. An element is a sum of as many products as there
+/// are rows.
+fn filled(rows: u32, density: f64) -> f64 {
+    -(f64::from(rows) * (-density * density).ln_1p()).exp_m1()
 }
 
 /// Returns the bytes of a square block: compressed rows of 8-byte numbers with 4-byte columns, or all numbers, if they
@@ -125,6 +128,14 @@ fn bandwidth(text: &str) -> Result<f64, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_of_very_sparse_matrices_has_few_elements() {
+        // An element of the result is not zero with a probability of 2^30 x (5e-9)^2.
+        let filled = filled(1 << 30, 5e-9);
+        assert!((filled / ((1_u64 << 30) as f64 * 25e-18) - 1.0).abs() < 1e-6, "{filled}");
+        assert!((super::filled(4, 0.5) - (1.0 - 0.75_f64.powi(4))).abs() < 1e-15 && super::filled(9, 1.0) == 1.0);
+    }
 
     #[test]
     fn bytes_of_the_papers_blocks() {

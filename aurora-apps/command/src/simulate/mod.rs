@@ -20,11 +20,12 @@ use crate::refusal::Refusal;
 use crate::{circumstances, is_heard, labelled, line, say};
 use arguments::SimulateArguments;
 use aurora_core::LaunchInfo;
+use aurora_super::sim::Link;
 use figures::Figures;
 use matrix::Blocks;
 use own::CaseName;
 use plan::{Machine, Plan, Planned, case, costs, load, plan, refusal_of, work};
-use search::Goal;
+use search::{FIRST, Goal};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +54,18 @@ pub struct Point {
     #[serde(flatten)]
     own: Option<OwnMachine>,
     #[serde(flatten)]
+    goal: Option<Reached>,
+    #[serde(flatten)]
     figures: Figures,
+}
+
+/// The goal of a search.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Reached {
+    #[serde(flatten)]
+    goal: Goal,
+    /// Whether this number of nodes reaches it.
+    reached: bool,
 }
 
 /// A program that is not a paper's case.
@@ -83,6 +95,12 @@ struct OwnMachine {
     case: &'static str,
     in_flight: u32,
     latency: f64,
+    #[serde(skip)]
+    link: Link,
+    #[serde(skip)]
+    message: f64,
+    #[serde(skip)]
+    block: u32,
     /// The latency, if it is not the latency of the machine or of the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_latency: Option<f64>,
@@ -121,14 +139,12 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
             let figures = figures.map_err(|error| refusal_of(arguments, planned.nodes, error))?;
             Ok(Point::of(arguments, &plan, planned, &machine, figures))
         };
-        let point = match goal {
-            // Repetitions differ by much less than a miss by far.
-            Some(goal) => match simulate(1)? {
-                point if goal.is_far(&point) => point,
-                _ => simulate(arguments.reps)?,
-            },
-            None => simulate(arguments.reps)?,
-        };
+        let first = if goal.is_some() { arguments.reps.min(FIRST) } else { arguments.reps };
+        let mut point = simulate(first)?;
+        if goal.is_some_and(|goal| !goal.is_far(&point)) && point.figures.is_drawn && first < arguments.reps {
+            point = simulate(arguments.reps)?;
+        }
+        point.goal = goal.map(|goal| Reached { goal, reached: goal.is_reached(&point) });
         if arguments.json {
             // Printed as soon as it is known, because the next point may take a while.
             ended = match is_heard(&line(&circumstances, &point)) {
@@ -178,6 +194,9 @@ impl Point {
                 case: case.map_or("none", |case| case.name()),
                 in_flight: setting.limits.in_flight,
                 latency: setting.link.latency,
+                link: setting.link,
+                message: setting.dispatcher,
+                block: setting.bytes,
                 asked_latency: arguments.own.latency,
                 dispatcher: arguments.own.dispatcher,
                 results_stay: arguments.own.results_stay,
@@ -197,6 +216,7 @@ impl Point {
             costs: costs(arguments).name(),
             product: case.is_none().then(product),
             own,
+            goal: None,
             figures,
         }
     }

@@ -105,11 +105,6 @@ impl Plan {
         self.clusters[planned.cluster].0.to_string()
     }
 
-    /// Returns true if the speeds of all nodes of a simulation's cluster are listed in a file.
-    pub fn is_listed(&self, planned: &Planned) -> bool {
-        self.clusters[planned.cluster].1.nodes().is_some()
-    }
-
     /// Returns the speeds of the first nodes of a simulation's cluster, at most `most`.
     pub fn first_speeds(&self, planned: &Planned, most: u32) -> Vec<f64> {
         let (_, cluster) = &self.clusters[planned.cluster];
@@ -133,10 +128,9 @@ impl Plan {
         let listed = self.clusters.iter().find_map(|(_, cluster)| cluster.nodes());
         match (&arguments.nodes, listed, case(arguments)) {
             (Some(Counts(counts)), _, _) => counts.clone(),
-            (None, Some(all), _) if Goal::of(arguments).is_some() => (1..=all).collect(),
+            (None, _, None) if Goal::of(arguments).is_some() => vec![1],
             (None, Some(all), _) => vec![all],
             (None, None, Some(case)) => case.nodes(),
-            (None, None, None) if Goal::of(arguments).is_some() => vec![1],
             (None, None, None) => vec![2, 4, 8, 16, 32, 64],
         }
     }
@@ -165,12 +159,12 @@ impl Plan {
         let mut setting = match case(arguments) {
             Some(case) => self.of_case(arguments, case, nodes, limit.unwrap_or(1))?,
             None => {
-                let of = OwnSetting::new(policy, speeds, seed);
+                let (of, load) = (OwnSetting::new(policy, speeds, seed), load(arguments, &self.blocks));
                 let link = self.blocks.link().unwrap_or(of.link);
                 OwnSetting {
                     program,
                     cost: cost_of_product(arguments),
-                    link: Link { sending: arguments.load, receiving: arguments.load, ..link },
+                    link: Link { sending: load, receiving: load, ..link },
                     bytes: self.blocks.bytes.unwrap_or(of.bytes),
                     result_bytes: self.blocks.result_bytes.unwrap_or(of.result_bytes),
                     ..of
@@ -248,7 +242,7 @@ fn cost(arguments: &SimulateArguments, mean: f64) -> Cost {
 /// Returns the cost of a block for its sender, and the same for its receiver, in units.
 pub fn load(arguments: &SimulateArguments, blocks: &Blocks) -> f64 {
     let wire = blocks.wire().filter(|_| arguments.mode == ModeName::Paper);
-    wire.unwrap_or(arguments.load)
+    wire.or(arguments.load).unwrap_or(250.0)
 }
 
 /// Returns the policies, or the policies of versions.
@@ -307,6 +301,7 @@ fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
         (true, false) if is_paper && matrix.rows.is_some() => refuse("--rows <N>", Reason::NoBandwidth),
         (true, false) if is_paper => refuse("--block-bytes <BYTES>", Reason::NoBandwidth),
         (false, true) if is_paper => refuse("--bandwidth <MBIT>", Reason::NoBlock),
+        (true, true) if is_paper && arguments.load.is_some() => refuse("--load <UNITS>", Reason::TwoLoads),
         _ => Ok(()),
     }
 }

@@ -108,7 +108,7 @@ const DATA: [Statement; 3] = [
         text: "D is faster than S in most cases, but not on very few nodes",
         holds: |of| {
             let all = of.all(["D", "S"], "makespan")?.map(|units| units / SECONDS);
-            Some((of.nodes() <= 2 || all[0] < 0.999 * all[1], values(["D", "S"], all, 3) + " s"))
+            (of.nodes() > 2).then(|| (all[0] < 0.999 * all[1], values(["D", "S"], all, 3) + " s"))
         },
     },
     Statement {
@@ -194,8 +194,8 @@ impl Statements<'_> {
             (Some(of), None) if of.is_of_the_paper() && first.costs == "drawn" => {
                 ("the paper on super-programming", SUPER.iter().collect())
             }
-            (None, Some("s2")) => ("the paper on super-programming", vec![&EXPERIMENT]),
-            (None, Some(case)) => {
+            (None, Some("s2")) if !first.versions => ("the paper on super-programming", vec![&EXPERIMENT]),
+            (None, Some(case)) if case != "s2" && first.versions => {
                 let blocks = if case.starts_with("128") { &SMALL_BLOCKS } else { &LARGE_BLOCKS };
                 let threads = THREADS.iter().filter(|_| case == "256r1");
                 ("the paper on data representation", DATA.iter().chain([blocks]).chain(threads).collect())
@@ -236,6 +236,12 @@ impl Display for Statements<'_> {
             for (nodes, _, values) in against {
                 writeln!(f, "{:13}not on {}: {values}", "", count(*nodes as usize, "node"))?;
             }
+        }
+        if has_head && self.0.iter().any(|point| point.reps > 1) {
+            writeln!(
+                f,
+                "  A difference that is small beside the standard deviations may be chance: more `--reps` tell."
+            )?;
         }
         if has_head && self.0.iter().any(|point| point.policy == "R" && point.versions) {
             let stays = self.0.iter().any(|point| point.own.is_some_and(|own| own.results_stay));

@@ -2,7 +2,7 @@
 
 use super::Point;
 use super::figures::Statistics;
-use super::legend::{MEASURES as EXPLAINED, policy};
+use super::legend::policy;
 use super::statements::Statements;
 use crate::table::count;
 use std::collections::BTreeSet;
@@ -19,23 +19,54 @@ pub struct Table<'p> {
     pub spread: bool,
 }
 
-/// A displayed quantity: its title, its name in the figures, its digits after the point, and the number of its units in
-/// one unit of the table.
-type Measure = (&'static str, &'static str, usize, f64);
+/// A displayed quantity.
+struct Measure {
+    title: &'static str,
+    /// The name in the figures.
+    name: &'static str,
+    /// The minimum number of digits after the point.
+    digits: usize,
+    /// The number of its units in one unit of the table.
+    units: f64,
+    meaning: &'static str,
+}
 
-const MEASURES: [Measure; 12] = [
-    ("imbalance", "imbalance", 4, 1.0),
-    ("waiting", "waiting", 4, 1.0),
-    ("communication", "communication", 4, 1.0),
-    ("efficiency", "efficiency", 4, 1.0),
-    ("speed-up", "speedup", 2, 1.0),
-    ("seconds", "makespan", 3, 1e6),
-    ("loads", "loads", 0, 1.0),
-    ("parallelism", "parallelism", 3, 1.0),
-    ("miss ratio", "miss_ratio", 4, 1.0),
-    ("p_c", "p_c", 3, 1.0),
-    ("sync ms", "synchronisation", 3, 1e3),
-    ("management us", "management_us", 2, 1.0),
+const fn measure(title: &'static str, name: &'static str, digits: usize, units: f64, meaning: &'static str) -> Measure {
+    Measure { title, name, digits, units, meaning }
+}
+
+const MEASURES: [Measure; 13] = [
+    measure(
+        "imbalance",
+        "imbalance",
+        4,
+        1.0,
+        "share of what the nodes could have computed until the end, in which they do nothing",
+    ),
+    measure(
+        "waiting",
+        "waiting",
+        4,
+        1.0,
+        "the part of the imbalance in which a node has an instruction, but not yet its operands",
+    ),
+    measure("communication", "communication", 4, 1.0, "share in which nodes send and receive blocks"),
+    measure("efficiency", "efficiency", 4, 1.0, "share in which nodes compute"),
+    measure("speed-up", "speedup", 2, 1.0, "time of all instructions on one node of speed 1 / seconds"),
+    measure("seconds", "makespan", 3, 1e6, "the makespan: until all is complete"),
+    measure("loads", "loads", 0, 1.0, "blocks that nodes have asked others for"),
+    measure("parallelism", "parallelism", 3, 1.0, "instructions delivered and not committed, on a node"),
+    measure("miss ratio", "miss_ratio", 4, 1.0, "blocks asked for / operands read"),
+    measure("p_c", "p_c", 3, 1.0, "parallelism from which on the latency of blocks is hidden"),
+    measure("sync ms", "synchronisation", 3, 1e3, "from the last commit of a result in several parts until it is one"),
+    measure("dispatcher", "dispatcher_busy", 4, 1.0, "share of the time in which the dispatcher handles messages"),
+    measure(
+        "management us",
+        "management_us",
+        2,
+        1.0,
+        "the simulator's time for an instruction, more than a dispatcher needs",
+    ),
 ];
 
 /// A name, and the statistic that its row shows.
@@ -52,9 +83,7 @@ impl Display for Table<'_> {
                 writeln!(f)?;
             }
             head(f, cluster)?;
-            let mut nodes: Vec<u32> = cluster.iter().map(|point| point.nodes).collect();
-            nodes.dedup();
-            for nodes in nodes.chunks(ACROSS) {
+            for nodes in counts(cluster).chunks(ACROSS) {
                 for measure in MEASURES.iter().filter(|measure| value(&cluster[0], measure).is_some()) {
                     writeln!(f)?;
                     self.measure(f, cluster, nodes, measure)?;
@@ -89,8 +118,8 @@ impl Table<'_> {
     }
 
     fn measure(&self, f: &mut Formatter<'_>, cluster: &[Point], nodes: &[u32], measure: &Measure) -> fmt::Result {
-        let (title, name, least, units) = *measure;
-        let digits = if name == "makespan" { digits(cluster, least, measure) } else { least };
+        let Measure { title, name, units, .. } = *measure;
+        let digits = digits(cluster, measure);
         let shown = |point: &Point, of: fn(Statistics) -> f64| {
             value(point, measure).map(|value| format!("{:.digits$}", of(value) / units)).unwrap_or_default()
         };
@@ -107,16 +136,22 @@ impl Table<'_> {
         if first[0].speeds == cluster[0].speeds {
             return Ok(());
         }
-        let mut nodes: Vec<u32> = cluster.iter().map(|point| point.nodes).collect();
-        nodes.dedup();
         let gain = |point: &Point| {
             let same = first.iter().find(|other| row(other) == row(point) && other.nodes == point.nodes);
             let seconds = |point: &Point| point.figures.mean("makespan");
             same.filter(|_| seconds(point) > 0.0).map(|same| format!("{:.3}", seconds(same) / seconds(point)))
         };
-        for nodes in nodes.chunks(ACROSS) {
+        let power = |points: &[Point], nodes: u32| {
+            points.iter().find(|point| point.nodes == nodes).map_or(f64::NAN, |point| point.figures.power)
+        };
+        for nodes in counts(cluster).chunks(ACROSS) {
             writeln!(f)?;
             rows(f, "gain by nodes", cluster, nodes, |point| vec![("", gain(point).unwrap_or_default())])?;
+            write!(f, "  {:18}", "(sums of speeds)")?;
+            for nodes in nodes {
+                write!(f, " {:>9.3}", power(cluster, *nodes) / power(first, *nodes))?;
+            }
+            writeln!(f)?;
         }
         writeln!(f, "gain: seconds on {} / seconds on {}", first[0].speeds, cluster[0].speeds)
     }
@@ -124,18 +159,16 @@ impl Table<'_> {
     fn legend(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(first) = self.points.first() else { return Ok(()) };
         writeln!(f)?;
-        for (title, meaning) in EXPLAINED {
-            let is_shown = |measure: &&Measure| measure.0 == title && value(first, measure).is_some();
-            if MEASURES.iter().any(|measure| is_shown(&measure)) || title == "S / time" && has_versions(self.points) {
-                writeln!(f, "{title:15}{meaning}")?;
-            }
+        for measure in MEASURES.iter().filter(|measure| value(first, measure).is_some()) {
+            writeln!(f, "{:15}{}", measure.title, measure.meaning)?;
+        }
+        if has_versions(self.points) {
+            writeln!(f, "{:15}how many times as fast as S", "S / time")?;
         }
         writeln!(f)?;
         self.policies(f)
     }
-}
 
-impl Table<'_> {
     /// Explains each policy.
     fn policies(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut names: Vec<&str> = Vec::new();
@@ -149,6 +182,13 @@ impl Table<'_> {
     }
 }
 
+/// Returns the numbers of nodes of points, in their order.
+fn counts(points: &[Point]) -> Vec<u32> {
+    let mut nodes: Vec<u32> = points.iter().map(|point| point.nodes).collect();
+    nodes.dedup();
+    nodes
+}
+
 /// Returns true for the versions of a case, S among them.
 fn has_versions(points: &[Point]) -> bool {
     points[0].product.is_none() && points[0].versions && points.iter().any(|point| point.policy == "S")
@@ -159,19 +199,18 @@ fn over_s(f: &mut Formatter<'_>, points: &[Point]) -> fmt::Result {
     if !has_versions(points) {
         return Ok(());
     }
-    let mut nodes: Vec<u32> = points.iter().map(|point| point.nodes).collect();
-    nodes.dedup();
-    writeln!(f)?;
-    rows(f, "S / time by nodes", points, &nodes, |point| {
-        let in_flight = |point: &Point| point.own.map(|own| own.in_flight);
-        let is_base = |other: &&Point| (other.policy, other.nodes) == ("S", point.nodes);
-        let base = points.iter().filter(is_base).find(|base| in_flight(base) == in_flight(point));
-        vec![("", base.map(|base| format!("{:.2}", base.seconds() / point.seconds())).unwrap_or_default())]
+    counts(points).chunks(ACROSS).try_for_each(|nodes| {
+        writeln!(f)?;
+        rows(f, "S / time by nodes", points, nodes, |point| {
+            let is_base = |base: &&Point| row(base) == ("S", row(point).1) && base.nodes == point.nodes;
+            let base = points.iter().find(is_base);
+            vec![("", base.map(|base| format!("{:.2}", base.seconds() / point.seconds())).unwrap_or_default())]
+        })
     })
 }
 
 /// Returns the statistics of a quantity, if the mode has it.
-fn value(point: &Point, (_, name, ..): &Measure) -> Option<Statistics> {
+fn value(point: &Point, Measure { name, .. }: &Measure) -> Option<Statistics> {
     let management = || {
         let mean = point.figures.management_us;
         Statistics { mean, deviation: 0.0, min: mean, max: mean }
@@ -179,11 +218,23 @@ fn value(point: &Point, (_, name, ..): &Measure) -> Option<Statistics> {
     if *name == "management_us" { Some(management()) } else { point.figures.get(name) }
 }
 
-/// Returns as many digits as the smallest value needs to be shown with three.
-fn digits(cluster: &[Point], least: usize, measure: &Measure) -> usize {
-    let values = cluster.iter().filter_map(|point| value(point, measure)).map(|of| of.mean / measure.3);
+/// Returns as many digits after the point as the smallest efficiency, speed-up or time needs to be shown with three.
+fn digits(cluster: &[Point], measure: &Measure) -> usize {
+    let values = cluster.iter().filter_map(|point| value(point, measure)).map(|of| of.mean / measure.units);
     let smallest = values.filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-    if smallest.is_finite() { least.max((2.0 - smallest.log10().floor()).clamp(0.0, 9.0) as usize) } else { least }
+    let may_be_tiny = ["efficiency", "speedup", "makespan"].contains(&measure.name);
+    if may_be_tiny && smallest.is_finite() { places(smallest, measure.digits) } else { measure.digits }
+}
+
+/// Returns the places after the point that show three digits of a number, at least `least` and at most 9.
+fn places(number: f64, least: usize) -> usize {
+    least.max((2.0 - number.log10().floor()).clamp(0.0, 9.0) as usize)
+}
+
+/// Writes a number with at least three digits, and with at least `least` places after the point.
+pub fn significant(number: f64, least: usize) -> String {
+    let places = if number > 0.0 { places(number, least) } else { least };
+    format!("{number:.places$}")
 }
 
 /// Writes the cells of all points with these numbers of nodes: a row for each policy and each number of instructions in
@@ -203,7 +254,7 @@ fn rows(
     }
     let limits: BTreeSet<Option<u32>> = all.iter().map(|(_, limit)| *limit).collect();
     write!(f, "{title:20}")?;
-    nodes.iter().try_for_each(|nodes| write!(f, "{nodes:>10}"))?;
+    nodes.iter().try_for_each(|nodes| write!(f, " {nodes:>9}"))?;
     writeln!(f)?;
     for (policy, limit) in all {
         let of_row = |nodes: &u32| points.iter().find(|point| row(point) == (policy, limit) && point.nodes == *nodes);
@@ -214,7 +265,7 @@ fn rows(
             let name = if line == 0 { format!("{policy}{}", shown.unwrap_or_default()) } else { name.into() };
             write!(f, "  {name:18}")?;
             for column in &columns {
-                write!(f, "{:>10}", column.get(line).map_or("", |(_, cell)| cell))?;
+                write!(f, " {:>9}", column.get(line).map_or("", |(_, cell)| cell))?;
             }
             writeln!(f)?;
         }
@@ -242,6 +293,11 @@ fn head(f: &mut Formatter<'_>, points: &[Point]) -> fmt::Result {
             if let Some(about) = of.blocks.about(of.count) {
                 writeln!(f, "{about}")?;
             }
+            if let Some(own) = first.own {
+                let links = format!("{} bytes on links of {} Mbit/s", own.block, short(8.0 * own.link.rate));
+                let waits = format!("{} units of latency, {} of the dispatcher", own.link.latency, own.message);
+                writeln!(f, "blocks of {links}, {waits} for a message, {} instructions in flight", own.in_flight)?;
+            }
         }
         (None, about) => writeln!(f, "case {}, {each}\n{about}", first.own.map_or("", |own| own.case))?,
     }
@@ -264,11 +320,14 @@ fn deviations(f: &mut Formatter<'_>, points: &[Point], all: bool) -> fmt::Result
     if several().next().is_none() {
         return Ok(());
     }
+    let limits: BTreeSet<Option<u32>> = points.iter().map(|point| row(point).1).collect();
     let largest = |name: &str, of: &dyn Fn(Statistics) -> f64| {
         let values = several().filter_map(|point| Some((of(point.figures.get(name)?), point)));
         let values = values.filter(|(value, _)| *value > 0.0);
         let (value, point) = values.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        Some((value, format!("({}, {})", point.policy, count(point.nodes as usize, "node"))))
+        let limit = point.own.filter(|_| limits.len() > 1).map(|own| format!(", {} in flight", own.in_flight));
+        let nodes = count(point.nodes as usize, "node");
+        Some((value, format!("({}, {nodes}{})", point.policy, limit.unwrap_or_default())))
     };
     let more = if all { "" } else { " (`--spread` shows all, with minima and maxima)" };
     writeln!(f, "\nlargest standard deviations{more}:")?;
@@ -284,8 +343,8 @@ fn deviations(f: &mut Formatter<'_>, points: &[Point], all: bool) -> fmt::Result
     }
 }
 
-/// Writes a number with up to 3 digits after the point.
-fn short(number: f64) -> String {
-    let text = format!("{number:.3}");
+/// Writes a number with up to 3 digits after the point, or more if it is small.
+pub fn short(number: f64) -> String {
+    let text = significant(number, 3);
     text.trim_end_matches('0').trim_end_matches('.').into()
 }

@@ -46,8 +46,29 @@ fn a_search_finds_the_number_of_nodes() {
     let (_file, name) = listed_speeds();
     let of_file = tried(&format!("--blocks 8 --policy S --within 3 --speeds {name}"));
     assert_eq!(of_file.last().map(|(nodes, ..)| *nodes), Some(2), "{of_file:?}");
+    // 1 instruction of no cost: the search begins at one node.
+    let free = objects("simulate --reps 1 --json --blocks 1 --policy S --within 0.000001");
+    assert_eq!((free.len(), &free[0]["reached"]), (1, &true.into()));
+    // The mean of 16 finishes in time, and the first repetitions do not.
+    let close = stdout(&aurora("simulate --blocks 2 --policy S --seed 5 --nodes 2 --within 0.05189712"));
+    assert!(close.lines().any(|line| line.starts_with("  S  ") && line.contains(" 2      0.0514 ")), "{close}");
+    let many = stdout(&aurora("simulate --reps 2 --policy S,tail --efficient 99.9% --nodes 4,8"));
+    assert!(many.contains("none  the highest efficiency is 0.99") && many.contains("at least 99.9 %"), "{many}");
+    let holes = stdout(&aurora("simulate --reps 1 --policy S --efficient 90%"));
+    assert!(holes.contains("; less with 7, 9, 12, 13, 14, .. ("), "{holes}");
     let never = stdout(&aurora("simulate --reps 2 --blocks 2 --policy S --within 0.001"));
     assert!(never.contains("none  the least time is ") && never.contains("(tried "), "{never}");
+}
+
+#[test]
+fn far_points_have_few_repetitions_and_skipped_numbers_are_tried_below_the_answer() {
+    let all = objects("simulate --reps 6 --policy tail --within 1.25 --json");
+    let of = |point: &Value| (point["nodes"].as_u64().expect("a number"), point["reps"].as_u64().expect("a number"));
+    let (nodes, reps): (Vec<u64>, Vec<u64>) = all.iter().map(of).unzip();
+    let answer = all.iter().filter(|point| point["reached"] == true).map(|point| of(point).0).min().expect("one");
+    assert!(all.iter().all(|point| point["within"] == 1.25), "{}", all[0]);
+    assert!(nodes[0] > 256 && nodes[1] == nodes[0] + nodes[0] / 64 && nodes.contains(&(answer - 1)), "{nodes:?}");
+    assert!(reps.iter().all(|reps| [4, 6].contains(reps)) && reps.contains(&4) && reps.contains(&6), "{reps:?}");
 }
 
 /// Three nodes with the speeds 1, 1 and 8.
