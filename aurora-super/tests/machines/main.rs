@@ -11,9 +11,10 @@ use aurora_super::execute::Limits;
 use aurora_super::policy::{Choice, Policy, Then, Version};
 use aurora_super::{Parts, Product, Program, Random};
 use proptest::prelude::*;
+use rustc_hash::FxHasher;
 use std::collections::HashSet;
 use std::fmt::Debug;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use world::{AtOnce, Left, Step, World};
 
 fn policies() -> Vec<Policy> {
@@ -69,7 +70,7 @@ proptest! {
 }
 
 fn digest(world: &World<Product>) -> u64 {
-    let mut into = DefaultHasher::new();
+    let mut into = FxHasher::default();
     world.hash(&mut into);
     into.finish()
 }
