@@ -1,7 +1,7 @@
 //! Checks of the numbers in a file, for serde's `deserialize_with`. Optional numbers may be absent.
 
 use super::Spread;
-use super::simulation::{Mean, Variation};
+use super::simulation::{Mean, Setting, Variation};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -70,6 +70,15 @@ pub fn text<'de, D: Deserializer<'de>>(of: D) -> Result<String, D::Error> {
     Ok(value.map(|value| value.to_string()).unwrap_or_default())
 }
 
+/// Reads the setting of a simulation. The costs that an old file does not have follow from its case.
+pub fn setting<'de, D: Deserializer<'de>>(of: D) -> Result<Setting, D::Error> {
+    let mut setting = Setting::deserialize(of)?;
+    if setting.costs.is_empty() {
+        setting.costs = if setting.case().is_some() { "equal" } else { "drawn" }.into();
+    }
+    Ok(setting)
+}
+
 /// Reads all numbers of a simulation that are not in its setting, by name, with their variations in `spread`.
 pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, Mean>, D::Error> {
     let mut values = BTreeMap::<String, Value>::deserialize(of)?;
@@ -78,7 +87,7 @@ pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, Mean>,
     let mut variations = spread.unwrap_or_default();
     let mut means = BTreeMap::new();
     for (name, value) in values {
-        let Some(value) = value.as_f64() else { continue };
+        let Some(value) = value.as_f64().filter(|_| !NO_FIGURES.contains(&name.as_str())) else { continue };
         let mean = mean(&name, value, variations.remove(&name));
         let mean = mean.map_err(|flaw| D::Error::custom(format!("{name}: {flaw}")))?;
         means.insert(name, mean);
@@ -100,7 +109,7 @@ pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, Mean>,
 /// Checks a mean and its variation. Rounding may put a share slightly below 0 or above 1, and the mean of equal figures
 /// slightly outside their minimum and maximum.
 fn mean(name: &str, value: f64, variation: Option<Variation>) -> Result<Mean, String> {
-    let is_share = SHARES.contains(&name) || name == "waiting";
+    let is_share = SHARES.contains(&name) || ["waiting", "dispatcher_busy"].contains(&name);
     let no_share =
         |value| (!(-ROUNDING..=1.0 + ROUNDING).contains(&value)).then(|| format!("{value} is no share of 1"));
     let check = |value: f64| match if is_share { no_share(value) } else { not_units(&value) } {
@@ -122,6 +131,10 @@ const ROUNDING: f64 = 1e-9;
 
 /// The figures that are shares of the nodes' possible computation.
 const SHARES: [&str; 3] = ["imbalance", "communication", "efficiency"];
+
+/// The numbers of a simulation that are no means: parts of the setting that tell no charts apart, and the goal of a
+/// search.
+const NO_FIGURES: [&str; 5] = ["seed", "result_bytes", "latency", "within", "efficient"];
 
 fn not_units(value: &f64) -> Option<String> {
     (!(0.0..=1e18).contains(value)).then(|| format!("{value} is no number of blocks or units"))

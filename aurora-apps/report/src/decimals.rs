@@ -13,9 +13,9 @@ pub fn decimals(value: f64, places: usize, digits: usize) -> String {
     if size < SMALLEST {
         return format!("{value:.*e}", digits.saturating_sub(1));
     }
-    // The decimal places after which a digit other than 0 comes: -1 for 12.3, 0 for 1.2, 2 for 0.012.
-    let empty = -size.log10().floor();
-    let wanted = digits as f64 - 1.0 + empty;
+    // The decimal place of the first digit that is not 0: -1 for 12.3, 0 for 1.2, 2 for 0.012.
+    let first = -size.log10().floor();
+    let wanted = digits as f64 - 1.0 + first;
     format!("{value:.*}", places.max(wanted.max(0.0) as usize))
 }
 

@@ -1,7 +1,7 @@
 //! Simulated super-programs: the grouping into charts, and the combined figures of several runs with equal settings.
 
 use super::Spread;
-use super::checked::{count, means, text};
+use super::checked::{count, means, setting, text};
 use super::recorded::{Recorded, What};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -15,8 +15,10 @@ pub struct Simulation {
     #[serde(deserialize_with = "count")]
     pub nodes: usize,
     /// The rest of the setting.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "setting")]
     pub setting: Setting,
+    /// The seed of the first repetition. Each further repetition has the next seed.
+    pub seed: Option<u64>,
     /// The number of repetitions.
     #[serde(deserialize_with = "count")]
     pub reps: usize,
@@ -96,7 +98,8 @@ pub struct Setting {
     /// The latency of a block in units, if it was given.
     #[serde(default, deserialize_with = "text")]
     pub asked_latency: String,
-    /// The costs of the instructions: `drawn` or `equal`; empty in an old file.
+    /// The costs of the instructions: `drawn` or `equal`. An old file does not have it: its cases have equal costs, and
+    /// all else has drawn costs.
     #[serde(default)]
     pub costs: String,
     /// The bytes of a block, if they were given. The next five are optional too.
@@ -126,6 +129,16 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Returns the paper's case, or `None` if it is none.
+    pub fn case(&self) -> Option<&str> {
+        self.case.as_deref().filter(|case| *case != "none")
+    }
+
+    /// Returns the same setting for any cluster and any number of instructions in flight.
+    pub fn of_any_cluster(&self) -> Setting {
+        Setting { speeds: String::new(), transfers: String::new(), ..self.of_any_limit() }
+    }
+
     /// Returns the same setting for any number of instructions in flight.
     pub fn of_any_limit(&self) -> Setting {
         Setting { in_flight: None, ..self.clone() }
@@ -151,7 +164,41 @@ pub fn collect(all: &[Recorded]) -> BTreeMap<&Setting, Runs<'_>> {
     settings
 }
 
+/// The seeds of the runs of one point: the last seed of each run by its first.
+#[derive(Default)]
+struct Seeds(BTreeMap<u64, u64>);
+
+impl Seeds {
+    /// Adds the seeds of a run, or returns false if one of them is there already. 0 comes after the greatest seed.
+    fn add(&mut self, first: u64, reps: usize) -> bool {
+        let last = first.wrapping_add(reps as u64 - 1);
+        let parts = if first <= last { vec![(first, last)] } else { vec![(first, u64::MAX), (0, last)] };
+        let is_new = parts.iter().all(|(first, last)| {
+            let before = self.0.range(..=last).next_back();
+            before.is_none_or(|(_, end)| end < first)
+        });
+        if is_new {
+            self.0.extend(parts);
+        }
+        is_new
+    }
+}
+
 impl<'r> Runs<'r> {
+    /// Returns the runs without those that have a seed in common with an earlier run of the same policy on as many
+    /// nodes, and the number of the runs that are left out. A run without a seed stays.
+    pub fn of_different_seeds(self) -> (Runs<'r>, usize) {
+        let all = self.0.len();
+        let mut points: BTreeMap<(&str, usize), Seeds> = BTreeMap::new();
+        let mut is_new = |of: &'r Simulation| {
+            let seeds = points.entry((&of.policy, of.nodes)).or_default();
+            of.seed.is_none_or(|first| seeds.add(first, of.reps))
+        };
+        let runs: Vec<_> = self.0.into_iter().filter(|(_, of)| is_new(of)).collect();
+        let left_out = all - runs.len();
+        (Runs(runs), left_out)
+    }
+
     /// Returns the mean of a figure over all repetitions of all runs, or `None` unless all runs have it.
     pub fn mean(&self, figure: &str) -> Option<Mean> {
         let figure = |(_, of): &(usize, &Simulation)| Some((of.reps, *of.figures.get(figure)?));
@@ -207,6 +254,59 @@ mod tests {
         let old = (3, Mean { variation: None, ..one.1 });
         assert_eq!(Mean::pooled(&[old, other]).variation, None);
         assert_eq!(Mean::pooled(&[old]).spread(), Spread::exactly(one.1.mean));
+    }
+
+    #[test]
+    fn a_run_is_left_out_if_an_earlier_run_of_its_point_has_one_of_its_seeds() {
+        let line = include_str!("../pages/alone.json").lines().next().expect("a simulation");
+        let of = |entries: &str| -> Simulation {
+            let line = line.replace("\"reps\":16,\"seed\":0", entries);
+            serde_json::from_str(&line).expect(entries)
+        };
+        let run = |seed: u64, reps: usize| of(&format!("\"reps\":{reps},\"seed\":{seed}"));
+        let without = of("\"reps\":16");
+        assert_eq!((without.seed, run(u64::MAX, 1).seed), (None, Some(u64::MAX)));
+        for (all, expected) in [
+            // Separate ranges, in any order.
+            (vec![run(16, 16), run(0, 16), run(32, 1)], &[0, 1, 2][..]),
+            // The same seeds, a part of them, more than them, the last of them.
+            (vec![run(10, 10), run(10, 10), run(12, 2), run(5, 20), run(19, 5), run(5, 6)], &[0]),
+            // A run that is left out takes no seeds.
+            (vec![run(0, 10), run(5, 10), run(12, 10)], &[0, 2]),
+            // 0 is the next seed after the greatest.
+            (vec![run(u64::MAX, 2), run(0, 1), run(1, 1), run(u64::MAX - 1, 1), run(u64::MAX - 2, 3)], &[0, 2, 3]),
+            (vec![without.clone(), run(0, 16), without], &[0, 1, 2]),
+            // Other points have seeds of their own.
+            (
+                vec![
+                    run(0, 16),
+                    Simulation { nodes: 99, ..run(0, 16) },
+                    Simulation { policy: "D".into(), ..run(0, 16) },
+                ],
+                &[0, 1, 2],
+            ),
+        ] {
+            let (runs, left_out) = Runs(all.iter().enumerate().collect()).of_different_seeds();
+            assert_eq!(runs.0.iter().map(|(run, _)| *run).collect::<Vec<_>>(), expected);
+            assert_eq!(left_out, all.len() - expected.len());
+        }
+    }
+
+    #[test]
+    fn an_old_and_a_new_file_of_one_setting_join_and_parts_of_the_setting_are_no_figures() {
+        let old = include_str!("../pages/alone.json").lines().next().expect("a simulation");
+        let of = |entries: &str| -> Simulation {
+            serde_json::from_str(&old.replacen('{', &format!("{{{entries}"), 1)).expect(entries)
+        };
+        let costs = |entries: &str| of(entries).setting.costs;
+        assert_eq!([costs(""), costs("\"case\":\"none\","), costs("\"case\":\"256r1\",")], ["drawn", "drawn", "equal"]);
+        assert_eq!(costs("\"case\":\"256r1\",\"costs\":\"drawn\","), "drawn");
+        assert_eq!(of("").setting, of("\"costs\":\"drawn\",").setting);
+        let more = "\"result_bytes\":4e18,\"latency\":4e18,\"within\":-4e18,\"efficient\":4e18,\"reached\":false,";
+        assert_eq!(of(more), of(""));
+        assert_eq!(of("\"dispatcher_busy\":0.25,").figures["dispatcher_busy"].mean, 0.25);
+        let wrong = old.replacen('{', "{\"dispatcher_busy\":1.25,", 1);
+        assert!(serde_json::from_str::<Simulation>(&wrong).is_err());
     }
 
     #[test]

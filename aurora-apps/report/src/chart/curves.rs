@@ -179,10 +179,13 @@ impl Curves {
         let frame = Frame { least, most, bottom, top, is_logarithmic: self.scale == Scale::Logarithmic };
         let all_labels = !frame.is_logarithmic || ticks.len() <= 10;
         let has_place = self.has_place();
-        // Curves stand next to each other. They stand closer if there is an ideal, because a mark on the left of its
-        // number of ranks seems to be above the ideal.
-        let room =
-            if matches!(self.guide, Guide::Ideal | Guide::Power(_)) && self.curves.len() > 4 { 24.0 } else { 60.0 };
+        // Curves stand next to each other. If there is an ideal, they stand closer or in the same place, because a mark
+        // on the left of its number of ranks seems to be above the ideal.
+        let room = match self.guide {
+            Guide::Power(_) => 0.0,
+            Guide::Ideal if self.curves.len() > 4 => 24.0,
+            _ => 60.0,
+        };
         // The last number is always shown, and others if they have room.
         let mut free = RIGHT + 60.0;
         let numbers = ranks.iter().rev().map(|ranks| {

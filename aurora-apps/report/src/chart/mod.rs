@@ -217,6 +217,19 @@ mod tests {
     }
 
     #[test]
+    fn curves_do_not_stand_aside_of_their_numbers_of_nodes_if_there_is_an_ideal_of_unequal_nodes() {
+        let points = [(1, Spread::exactly(1.0)), (2, Spread::exactly(2.0))];
+        for (guide, expected) in [(Guide::Power(vec![(1, 1.0), (2, 2.0)]), 1), (Guide::None, 2)] {
+            let mut chart = chart(guide, 0.0, curve(false, points));
+            chart.curves.push(curve(false, points));
+            let svg = chart.svg().into_string();
+            let curves = svg.split("points=\"").filter(|line| line.contains("stroke-width=\"3\""));
+            let lines: std::collections::BTreeSet<&str> = curves.filter_map(|line| line.split('"').next()).collect();
+            assert_eq!(lines.len(), expected, "{svg}");
+        }
+    }
+
+    #[test]
     fn the_page_knows_all_inks() {
         let names = ["aurora", "ect", "tcp", "S", "R", "G", "mpi-isend-whole", "mpi-collective", "mpi-ring", "naive"];
         let all = [ink::TEXT, ink::QUIET, ink::GRID, ink::PAPER].into_iter().chain(ink::COMPUTING).chain(ink::SHARING);

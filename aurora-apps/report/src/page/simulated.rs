@@ -6,6 +6,7 @@ use super::table::Table;
 use super::text::{count, list, three};
 use crate::Spread;
 use crate::chart::{Curve, Curves, Guide, Mark, Scale, Style, ink};
+use crate::decimals::decimals;
 use crate::recorded::Recorded;
 use crate::simulation::{Lines, Runs, Setting, Variation, collect};
 use maud::{Markup, html};
@@ -16,21 +17,27 @@ type Panel<'p> = (&'p Setting, Runs<'p>);
 
 /// Returns charts and a table for each simulated program; nothing if there is none.
 pub fn sections(all: &[Recorded]) -> Markup {
-    let mut programs: BTreeMap<String, Vec<Panel<'_>>> = BTreeMap::new();
-    for panel in collect(all) {
-        programs.entry(program(panel.0)).or_default().push(panel);
+    // Two programs whose titles are equal after rounding have two sections.
+    let mut programs: BTreeMap<(String, Setting), (Vec<Panel<'_>>, usize)> = BTreeMap::new();
+    for (setting, runs) in collect(all) {
+        let (runs, left_out) = runs.of_different_seeds();
+        let (panels, all_left_out) = programs.entry((program(setting), setting.of_any_cluster())).or_default();
+        panels.push((setting, runs));
+        *all_left_out += left_out;
     }
-    programs.values_mut().for_each(|panels| panels.sort_by_key(|(setting, _)| order(setting)));
+    programs.values_mut().for_each(|(panels, _)| panels.sort_by_key(|(setting, _)| order(setting)));
     html! {
-        @for (program, panels) in &programs {
+        @for ((program, _), (panels, left_out)) in &programs {
             section {
                 h2 { "Super-programs, simulated: " (program) }
                 p {
                     "In virtual time: nobody's clock is in these figures. A mark is the mean of the repetitions; \
-                     policies on as many nodes stand beside each other. Shares are of what all nodes could have \
-                     computed until the last instruction has run. The quantities are those of Jin and Ziavras; the \
-                     values of the papers' own curves are not at hand, and none is drawn here."
+                     policies on as many nodes stand beside each other, but not in a chart with the ideal. Shares are \
+                     of what all nodes could have computed until the last instruction has run. The quantities are \
+                     those of Jin and Ziavras; the values of the papers' own curves are not at hand, and none is drawn \
+                     here."
                 }
+                @if let Some(left_out) = same_seeds(*left_out) { p { (left_out) } }
                 .charts { @for chart in charts(all, panels) { (chart) } }
                 (efficiency(panels))
             }
@@ -64,12 +71,26 @@ fn charts(all: &[Recorded], panels: &[Panel<'_>]) -> Vec<Markup> {
     charts
 }
 
+/// Says how many runs are left out because of their seeds; nothing if there are none.
+fn same_seeds(left_out: usize) -> Option<String> {
+    let (are, of) = match left_out {
+        0 => return None,
+        1 => ("is", "an earlier run of the same point has some of its seeds"),
+        _ => ("are", "earlier runs of the same points have some of their seeds"),
+    };
+    Some(format!("{} {are} left out, because {of}.", count(left_out, "run")))
+}
+
 fn program(setting: &Setting) -> String {
     let Setting { mode, blocks, work, load, costs, rows, density, .. } = setting;
-    let product = format!("product of {blocks} x {blocks} blocks, work up to {work}, load {load}");
-    let case = setting.case.as_deref().filter(|case| *case != "none");
+    let work = match costs.as_str() {
+        "drawn" => format!("work up to {work}"),
+        "equal" => format!("work {} each", *work as f64 / 2.0),
+        costs => format!("work up to {work}, {costs} costs"),
+    };
+    let product = format!("product of {blocks} x {blocks} blocks, {work}, load {}", rounded(load));
+    let case = setting.case().map(|case| format!("case {case}, {costs} costs"));
     let words = [
-        (costs, "", " costs"),
         (rows, "", " rows"),
         (density, "density ", ""),
         (&setting.bytes, "", " bytes a block"),
@@ -80,7 +101,17 @@ fn program(setting: &Setting) -> String {
     let words = words.iter().filter(|(value, ..)| !value.is_empty());
     let words: String = words.map(|(value, before, after)| format!(", {before}{value}{after}")).collect();
     let stay = if setting.results_stay { ", results stay with their owners" } else { "" };
-    format!("{}{words}{stay}, {mode} mode", case.map_or(product, |case| format!("case {case}")))
+    format!("{}{words}{stay}, {mode} mode", case.unwrap_or(product))
+}
+
+/// Rounds a number to 3 decimal places, or more if it is small, without zeros at the end.
+fn rounded(number: &str) -> String {
+    let Ok(value) = number.parse() else { return number.into() };
+    let text = decimals(value, 3, 3);
+    match text.contains('e') {
+        true => text,
+        false => text.trim_end_matches('0').trim_end_matches('.').into(),
+    }
 }
 
 /// The papers' order: equal nodes first, and unicast before multicast.
@@ -145,6 +176,8 @@ enum Form {
     Cut,
     /// The axis is logarithmic.
     Logarithmic,
+    /// The axis is logarithmic if the figures span more than a decade, and else begins at 0.
+    Wide,
     /// The ideal, the sum of the nodes' speeds, is drawn.
     Ideal,
     /// The value of policy S in the same place is divided by the figure; in own mode.
@@ -163,7 +196,7 @@ const PARALLELISM: Measure = Measure {
     ..mean("Actual parallelism", "instructions delivered and not committed, on a node", ("parallelism", 1.0), "", "")
 };
 
-const BY_NODES: [Measure; 8] = [
+const BY_NODES: [Measure; 9] = [
     Measure {
         form: Form::Logarithmic,
         ..mean("Imbalance", "share in which nodes have nothing to do", ("imbalance", 1.0), "Figure 1", SUPER)
@@ -180,6 +213,12 @@ const BY_NODES: [Measure; 8] = [
         paper: None,
         note: "The ideal is the sum of the nodes' speeds",
         ..mean("Speed-up", "time of all instructions on one node of speed 1 / time", ("speedup", 1.0), "", "")
+    },
+    Measure {
+        form: Form::Wide,
+        paper: None,
+        note: "The time is virtual",
+        ..mean("Time", "until the last instruction has run, s", ("makespan", 1e6), "", "")
     },
     Measure {
         form: Form::OverS,
@@ -207,8 +246,10 @@ impl Measure {
     /// Returns a chart of all policies. If `syn` squeezes the other curves to one side, there is a second chart without
     /// `syn`.
     fn charts(&self, all: &[Recorded], title: &str, along: &'static str, lines: Lines<'_>) -> Vec<Markup> {
-        let mut charts = Vec::from_iter(self.figure(title, along, &lines).and_then(|figure| figure.draw(all)));
-        if [Form::Logarithmic, Form::Ideal].contains(&self.form) {
+        let figure = self.figure(title, along, &lines);
+        let is_logarithmic = figure.as_ref().is_some_and(|figure| figure.chart.scale == Scale::Logarithmic);
+        let mut charts = Vec::from_iter(figure.and_then(|figure| figure.draw(all)));
+        if is_logarithmic || self.form == Form::Ideal {
             return charts;
         }
         let lost = |lines: &Lines<'_>| {
@@ -259,8 +300,13 @@ impl Measure {
             }
             _ => Guide::None,
         };
-        let scale = if self.form == Form::Logarithmic { Scale::Logarithmic } else { Scale::From(0.0) };
-        let mut chart = Curves { axis: self.axis.into(), along, scale, guide, curves: self.curves(lines) };
+        let mut chart =
+            Curves { axis: self.axis.into(), along, scale: Scale::From(0.0), guide, curves: self.curves(lines) };
+        let means = Spread::of(chart.points().map(|(_, value)| value.median));
+        let is_wide = means.min > 0.0 && means.max > 10.0 * means.min;
+        if self.form == Form::Logarithmic || self.form == Form::Wide && is_wide {
+            chart.scale = Scale::Logarithmic;
+        }
         let least = chart.points().map(|(_, value)| value.min).fold(1.0, f64::min);
         if chart.points().all(|(_, value)| value.median == 0.0) {
             return None;
@@ -273,11 +319,12 @@ impl Measure {
                 chart.scale = Scale::From(from);
                 note += &format!(" The axis begins at {}.", three(from));
             }
-            Form::Logarithmic => {
+            _ if chart.scale == Scale::Logarithmic => {
                 note += " The axis is logarithmic.";
                 let left_out = list(chart.left_out().map(|(policy, at)| format!("{policy} at {at}")));
                 if !left_out.is_empty() {
-                    note += &format!(" A figure of 0 has no place on it: {left_out}.");
+                    note +=
+                        &format!(" A figure of 0 or below a millionth of the maximum has no place on it: {left_out}.");
                 }
             }
             _ => {}
@@ -311,4 +358,50 @@ fn style(policy: &str) -> Style {
     };
     let hollow = ["SS", "syn", "G", "N", "R ssp", "D ssp"].contains(&policy);
     Style { ink: ink::of(policy), mark, hollow, dashed: policy == "syn" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+    use serde_json::{Value, from_str, from_value};
+
+    fn simulation(entries: &[(&str, Value)]) -> Simulation {
+        let line = include_str!("../../pages/alone.json").lines().next().expect("a simulation");
+        let mut object: Value = from_str(line).expect("an object");
+        entries.iter().for_each(|(name, value)| object[*name] = value.clone());
+        from_value(object).expect("a simulation")
+    }
+
+    #[test]
+    fn a_title_has_the_cost_of_an_instruction_and_a_short_load() {
+        for (costs, work, load, expected) in [
+            ("drawn", 20_000, 250.0, "work up to 20000, load 250, paper mode"),
+            ("equal", 20_000, 8_314.838_709_677_419, "work 10000 each, load 8314.839, paper mode"),
+            ("equal", 5, 0.5, "work 2.5 each, load 0.5, paper mode"),
+            ("odd", 5, 0.000_123_45, "work up to 5, odd costs, load 0.000123, paper mode"),
+            ("drawn", 5, 0.0, "work up to 5, load 0, paper mode"),
+            ("drawn", 5, 1e-7, "work up to 5, load 1.00e-7, paper mode"),
+        ] {
+            let of = simulation(&[("costs", costs.into()), ("work", work.into()), ("load", load.into())]);
+            assert_eq!(program(&of.setting), format!("product of 32 x 32 blocks, {expected}"));
+        }
+        let case = simulation(&[("case", "256r1".into())]);
+        assert_eq!(program(&case.setting), "case 256r1, equal costs, paper mode");
+    }
+
+    #[test]
+    fn the_axis_of_times_is_logarithmic_from_a_decade_on() {
+        let time = BY_NODES.iter().find(|measure| measure.title == "Time").expect("a chart of times");
+        for (makespan, expected) in
+            [(1e6, Scale::From(0.0)), (9.9e6, Scale::From(0.0)), (10.1e6, Scale::Logarithmic), (0.0, Scale::From(0.0))]
+        {
+            let [one, other] = [(2, 1e6), (4, makespan)]
+                .map(|(nodes, makespan)| simulation(&[("nodes", nodes.into()), ("makespan", makespan.into())]));
+            let runs = Runs(vec![(0, &one), (1, &other)]);
+            let figure = time.figure("Time", "nodes", &runs.lines(|of| Some(of.nodes))).expect("a chart");
+            assert_eq!(figure.chart.scale, expected, "{makespan}");
+            assert_eq!(figure.note.contains("The axis is logarithmic."), expected == Scale::Logarithmic);
+        }
+    }
 }

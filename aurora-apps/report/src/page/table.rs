@@ -42,7 +42,7 @@ impl<'c, R> Table<'c, R> {
     pub fn of(self, caption: &str, rows: impl IntoIterator<Item = R>) -> Markup {
         html! {
             .wide { table {
-                @if !caption.is_empty() { caption { (caption) } }
+                @if !caption.is_empty() { caption { span { (caption) } } }
                 thead { tr { @for column in &self.0 { th class=[column.class.and(Some("text"))] { (column.head) } } } }
                 tbody { @for row in rows { tr {
                     @for column in &self.0 { td class=[column.class] { ((column.cell)(&row)) } }
