@@ -153,9 +153,7 @@ impl Goal {
             Goal::Efficient(_) => points.iter().rfind(|point| self.is_reached(point)),
         }
     }
-}
 
-impl Goal {
     /// Returns true if a larger number of nodes is better.
     fn is_larger(self) -> bool {
         matches!(self, Goal::Efficient(_))

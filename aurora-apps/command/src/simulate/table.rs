@@ -279,7 +279,10 @@ fn row(point: &Point) -> (&'static str, Option<u32>) {
 
 fn head(f: &mut Formatter<'_>, points: &[Point]) -> fmt::Result {
     let first = &points[0];
-    let Point { mode, speeds, transfers, seed, .. } = first;
+    let Point { mode, transfers, seed, .. } = first;
+    let mut speeds: Vec<&str> = points.iter().map(|point| &*point.speeds).collect();
+    speeds.dedup();
+    let speeds = speeds.join(" and ");
     let each = count(first.figures.instructions as usize, "instruction");
     match (first.product, &first.about) {
         (Some(of), _) => {
