@@ -73,11 +73,12 @@ fn lines(text: &str) -> Result<Vec<Cells>, Error> {
         .map(|(row, line)| {
             let mut cells = cut(line);
             let is_weights = cells.first().is_some_and(|cell| is_weights(cell));
+            let is_additional = is_weights && columns[0] != "total";
             if is_weights {
-                if columns[0] == "total" {
-                    cells[0].clear();
-                } else {
+                if is_additional {
                     cells.remove(0);
+                } else {
+                    cells[0].clear();
                 }
                 cells.resize(cells.len().max(columns.len()), String::new());
             }
@@ -86,7 +87,8 @@ fn lines(text: &str) -> Result<Vec<Cells>, Error> {
                 cells.pop();
             }
             if cells.len() != columns.len() {
-                return Err(Error::Cells { row, cells: cells.len(), columns: columns.len() });
+                let additional = usize::from(is_additional);
+                return Err(Error::Cells { row, cells: cells.len() + additional, columns: columns.len() + additional });
             }
             Ok(Cells { row, is_weights, cells: columns.iter().cloned().zip(cells).collect() })
         })
@@ -319,7 +321,7 @@ mod tests {
         );
         assert_eq!(
             error_of("a seconds\n1 3\nPW 1 - -"),
-            "line 3: 3 values for 2 columns: write one for each; `-` stands for a value that is not known"
+            "line 3: 4 values for 3 columns: write one for each; `-` stands for a value that is not known"
         );
         assert!(error_of("a seconds\nPW 1").starts_with("the table has no runs"));
         assert!(
