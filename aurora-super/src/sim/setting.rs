@@ -49,6 +49,14 @@ impl Cost {
         }
     }
 
+    /// Returns the mean cost of an instruction, in units of work.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Cost::Fixed(units) => *units,
+            Cost::Drawn(work) => f64::from(work.below) / 2.0,
+        }
+    }
+
     pub(super) fn check(self) -> Result<(), SettingError> {
         if let Cost::Fixed(units) = self { SettingError::check_cost("an instruction", units) } else { Ok(()) }
     }

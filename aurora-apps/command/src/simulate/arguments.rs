@@ -165,13 +165,3 @@ pub fn load(text: &str) -> Result<f64, &'static str> {
     let load = text.parse().ok().filter(|load| (0.0..=1e9).contains(load));
     load.ok_or("a number of units from 0 to 1000000000")
 }
-
-/// Returns the first item that a list has twice.
-pub fn repeated<T: PartialEq + Clone>(items: impl IntoIterator<Item = T>) -> Option<T> {
-    let mut seen = Vec::new();
-    items.into_iter().find(|item| {
-        let is_seen = seen.contains(item);
-        seen.push(item.clone());
-        is_seen
-    })
-}

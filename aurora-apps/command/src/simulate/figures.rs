@@ -74,7 +74,8 @@ const QUANTITIES: [Quantity; 15] = [
     ("messages", |rep| rep.own.map(|own| own.messages as f64)),
     ("dispatcher_busy", |rep| {
         let busy = rep.own?.messages as f64 * rep.message;
-        Some(if busy > 0.0 { busy / rep.outcome.makespan } else { 0.0 })
+        // A node may ask after the end.
+        Some(if busy > 0.0 { (busy / rep.outcome.makespan).min(1.0) } else { 0.0 })
     }),
 ];
 

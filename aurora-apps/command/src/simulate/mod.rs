@@ -3,6 +3,7 @@
 pub mod arguments;
 mod figures;
 mod legend;
+mod lists;
 mod matrix;
 mod memory;
 mod nodes;
@@ -24,7 +25,7 @@ use aurora_super::sim::Link;
 use figures::Figures;
 use matrix::Blocks;
 use own::CaseName;
-use plan::{Machine, Plan, Planned, case, costs, load, plan, refusal_of, work};
+use plan::{Machine, Plan, Planned, case, costs, plan, refusal_of, work};
 use search::{FIRST, Goal};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -132,7 +133,9 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
     };
     let mut ended = None;
     let mut run = |planned: &Planned| -> Result<Option<Point>, Refusal> {
-        memory::check(arguments, planned.nodes)?;
+        if goal.is_some() {
+            memory::check(arguments, planned.nodes)?;
+        }
         let machine = plan.machine(arguments, planned)?;
         let simulate = |reps| {
             let figures = Figures::of(&machine, reps, done);
@@ -184,7 +187,10 @@ impl Point {
         let case = case(arguments);
         let product = || ProductOf {
             count: arguments.blocks,
-            load: load(arguments, &plan.blocks),
+            load: match machine {
+                Machine::Paper(setting) => setting.load,
+                Machine::Own(setting) => setting.link.sending,
+            },
             work: work(arguments),
             blocks: plan.blocks,
         };

@@ -1,11 +1,11 @@
 //! `--nodes`: numbers of nodes, and sequences of them.
 
-use super::arguments::repeated;
+use super::lists::repeated;
 use std::str::FromStr;
 use thiserror::Error;
 
 /// The maximum number of nodes.
-const MOST: u32 = 1 << 16;
+pub const MOST: u32 = 1 << 16;
 /// The maximum number of runs of a policy.
 const MOST_COUNTS: usize = 1000;
 

@@ -1,6 +1,6 @@
 //! The options that only own mode of `aurora simulate` has: S0's cases and versions, prefetching, latency.
 
-use super::arguments::repeated;
+use super::lists::{BadNames, names, repeated};
 use aurora_super::sim::{Case, SuperProgram, UnknownCase, UnknownVersion};
 use clap::{Args, ValueEnum};
 use std::str::FromStr;
@@ -119,31 +119,12 @@ pub enum ScheduleName {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Versions(pub Vec<SuperProgram>);
 
-/// The reason why a text has no versions.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum BadVersions {
-    #[error("{0}")]
-    Unknown(#[from] UnknownVersion),
-    #[error("`{0}` is there twice: name each version once")]
-    Twice(&'static str),
-}
-
 impl FromStr for Versions {
-    type Err = BadVersions;
+    type Err = BadNames<UnknownVersion>;
 
-    fn from_str(text: &str) -> Result<Self, BadVersions> {
-        let mut wanted = Vec::new();
-        for name in text.split(',').map(str::trim) {
-            if name.eq_ignore_ascii_case("all") {
-                wanted.extend(SuperProgram::ALL);
-            } else {
-                wanted.push(name.parse()?);
-            }
-        }
-        if let Some(version) = repeated(wanted.iter().copied()) {
-            return Err(BadVersions::Twice(version.name));
-        }
-        Ok(Versions(SuperProgram::ALL.into_iter().filter(|version| wanted.contains(version)).collect()))
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let all = SuperProgram::ALL.map(|version| (version.name, version));
+        Ok(Versions(names(text, &all, "version")?.into_iter().map(|(_, version)| version).collect()))
     }
 }
 
@@ -224,7 +205,7 @@ mod tests {
         assert_eq!(names("S,D,M,G,N", Some(ScheduleName::Ssp)), ["G", "D ssp", "N"]);
         assert!("S,X".parse::<Versions>().is_err());
         for (text, twice) in [("D,s,d", "D"), ("all,all", "S"), ("M,all", "M")] {
-            assert_eq!(text.parse::<Versions>(), Err(BadVersions::Twice(twice)), "{text}");
+            assert_eq!(text.parse::<Versions>(), Err(BadNames::Twice { name: twice, kind: "version" }), "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The conversion of the arguments into a list of simulations.
 
-use super::arguments::{CostsName, ModeName, SimulateArguments, TransfersName, repeated};
+use super::arguments::{CostsName, ModeName, SimulateArguments, TransfersName};
+use super::lists::repeated;
 use super::matrix::Blocks;
 use super::memory;
 use super::nodes::Counts;
@@ -144,26 +145,28 @@ impl Plan {
         let Planned { how: policy, limit, .. } = *planned;
         let seed = arguments.seed;
         let program = Product::square(arguments.blocks).expect("so many blocks have numbers");
+        let mean = f64::from(work(arguments)) / 2.0;
         if arguments.mode == ModeName::Paper {
+            let of = Setting::new(policy, speeds, seed);
             let setting = Setting {
                 program,
                 transfers: arguments.transfers.into(),
-                cost: cost_of_product(arguments),
-                load: load(arguments, &self.blocks),
-                ..Setting::new(policy, speeds, seed)
+                cost: cost(arguments, mean),
+                load: self.blocks.wire().or(arguments.load).unwrap_or(of.load),
+                ..of
             };
             setting.check()?;
             return Ok(Machine::Paper(setting));
         }
         let nodes = speeds.len() as u32;
         let mut setting = match case(arguments) {
-            Some(case) => self.of_case(arguments, case, nodes, limit.unwrap_or(1))?,
+            Some(case) => of_case(arguments, case, nodes, limit.unwrap_or(1))?,
             None => {
-                let (of, load) = (OwnSetting::new(policy, speeds, seed), load(arguments, &self.blocks));
-                let link = self.blocks.link().unwrap_or(of.link);
+                let of = OwnSetting::new(policy, speeds, seed);
+                let (link, load) = (self.blocks.link().unwrap_or(of.link), arguments.load.unwrap_or(of.link.sending));
                 OwnSetting {
                     program,
-                    cost: cost_of_product(arguments),
+                    cost: cost(arguments, mean),
                     link: Link { sending: load, receiving: load, ..link },
                     bytes: self.blocks.bytes.unwrap_or(of.bytes),
                     result_bytes: self.blocks.result_bytes.unwrap_or(of.result_bytes),
@@ -179,31 +182,21 @@ impl Plan {
         setting.check()?;
         Ok(Machine::Own(setting))
     }
+}
 
-    fn of_case(
-        &self,
-        arguments: &SimulateArguments,
-        case: CaseName,
-        nodes: u32,
-        threads: u32,
-    ) -> Result<OwnSetting, SettingError> {
-        let case = match case {
-            CaseName::Experiment => {
-                let setting = experiment(nodes, threads, arguments.seed);
-                let equal = arguments.costs == Some(CostsName::Equal);
-                return Ok(if equal { OwnSetting { cost: Cost::Fixed(4_000.0), ..setting } } else { setting });
-            }
-            CaseName::Data(case) => case,
-        };
-        let any = SuperProgram::ALL[0];
-        let setting = match arguments.own.latency {
-            Some(latency) => case.with_latency(any, nodes, threads, latency),
-            None => case.setting(any, nodes, threads)?,
-        };
-        let cost =
-            if costs(arguments) == CostsName::Equal { setting.cost } else { cost(arguments, case.instruction()) };
-        Ok(OwnSetting { cost, ..setting })
-    }
+fn of_case(
+    arguments: &SimulateArguments,
+    case: CaseName,
+    nodes: u32,
+    threads: u32,
+) -> Result<OwnSetting, SettingError> {
+    let any = SuperProgram::ALL[0];
+    let setting = match (case, arguments.own.latency) {
+        (CaseName::Experiment, _) => experiment(nodes, threads, arguments.seed),
+        (CaseName::Data(case), Some(latency)) => case.with_latency(any, nodes, threads, latency),
+        (CaseName::Data(case), None) => case.setting(any, nodes, threads)?,
+    };
+    Ok(OwnSetting { cost: cost(arguments, setting.cost.mean()), ..setting })
 }
 
 fn of_speeds(source: &Source, error: BadSpeeds) -> Refusal {
@@ -226,23 +219,12 @@ pub fn work(arguments: &SimulateArguments) -> u32 {
     arguments.instruction.map_or(arguments.work, |milliseconds| (2_000.0 * milliseconds).round() as u32)
 }
 
-/// Returns the costs of the instructions of a product.
-fn cost_of_product(arguments: &SimulateArguments) -> Cost {
-    cost(arguments, f64::from(work(arguments)) / 2.0)
-}
-
 /// Returns the costs of instructions with this mean, in units.
 fn cost(arguments: &SimulateArguments, mean: f64) -> Cost {
     match costs(arguments) {
         CostsName::Equal => Cost::Fixed(mean),
         CostsName::Drawn => Cost::Drawn(Work { below: (2.0 * mean).round() as u32, seed: arguments.seed }),
     }
-}
-
-/// Returns the cost of a block for its sender, and the same for its receiver, in units.
-pub fn load(arguments: &SimulateArguments, blocks: &Blocks) -> f64 {
-    let wire = blocks.wire().filter(|_| arguments.mode == ModeName::Paper);
-    wire.or(arguments.load).unwrap_or(250.0)
 }
 
 /// Returns the policies, or the policies of versions.

@@ -2,6 +2,7 @@
 
 use super::Point;
 use super::arguments::{CostsName, SimulateArguments};
+use super::nodes::MOST;
 use super::plan::{Plan, Planned, case, costs, work};
 use super::table::{short, significant};
 use crate::refusal::Refusal;
@@ -18,8 +19,6 @@ pub const FIRST: u32 = 4;
 const FAR: u32 = 4;
 /// The most that a step may be, as a part of the number of nodes.
 const FINE: u32 = 64;
-/// The maximum number of nodes.
-const MOST: u32 = 1 << 16;
 
 #[derive(Args, Debug)]
 pub struct GoalArguments {

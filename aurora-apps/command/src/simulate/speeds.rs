@@ -1,5 +1,6 @@
 //! `--speeds`: the speeds of the nodes.
 
+use super::nodes::MOST;
 use aurora_apps::report::read::is_stdin;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
@@ -13,9 +14,6 @@ const LONGEST: u64 = 4 << 20;
 
 /// The allowed speeds. Beyond them, a sum would lose the digits of the other speeds.
 const SENSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
-
-/// The maximum number of nodes.
-const MOST: usize = 1 << 16;
 
 /// The value of `--speeds`.
 #[derive(Clone, PartialEq, Debug)]
@@ -150,7 +148,7 @@ fn listed(text: &str) -> Result<Vec<f64>, BadSpeeds> {
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let content = content.split('#').next().unwrap_or_default().trim();
         if !content.is_empty() {
-            if speeds.len() == MOST {
+            if speeds.len() == MOST as usize {
                 return Err(BadSpeeds::Many { line });
             }
             let speed = content.parse().ok().filter(|speed| SENSIBLE.contains(speed));

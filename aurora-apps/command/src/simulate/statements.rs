@@ -31,6 +31,12 @@ impl Of<'_> {
         Some(most.figures.get(quantity)?.mean)
     }
 
+    /// Returns the times of policies with these numbers of instructions in flight.
+    fn seconds<const N: usize>(&self, of: [(&str, Option<u32>); N]) -> Option<[f64; N]> {
+        let found = of.iter().map(|(policy, limit)| Some(self.get(policy, *limit, "makespan")? / 1e6));
+        found.collect::<Option<Vec<f64>>>()?.try_into().ok()
+    }
+
     fn nodes(&self) -> u32 {
         self.0.first().map_or(0, |point| point.nodes)
     }
@@ -47,27 +53,23 @@ fn values<const N: usize>(names: [&str; N], values: [f64; N], digits: usize) -> 
     texts.join(", ")
 }
 
-const SECONDS: f64 = 1e6;
+/// Compares the imbalance of the first policy with that of the others.
+fn first_is_most<const N: usize>(of: &Of<'_>, names: [&str; N]) -> Option<(bool, String)> {
+    let all = of.all(names, "imbalance")?;
+    Some((all[1..].iter().all(|other| *other < all[0]), values(names, all, 4)))
+}
 
 /// S2 section 6, about its simulation.
 const SUPER: [Statement; 5] = [
     Statement {
         figure: "Figure 1",
         text: "syn has more imbalance than all asynchronous policies",
-        holds: |of| {
-            let names = ["syn", "S", "R", "SR", "SS"];
-            let all = of.all(names, "imbalance")?;
-            Some((all[1..].iter().all(|other| *other < all[0]), values(names, all, 4)))
-        },
+        holds: |of| first_is_most(of, ["syn", "S", "R", "SR", "SS"]),
     },
     Statement {
         figure: "Figure 1",
         text: "the dynamic policies R, SR and SS have less imbalance than S",
-        holds: |of| {
-            let names = ["S", "R", "SR", "SS"];
-            let all = of.all(names, "imbalance")?;
-            Some((all[1..].iter().all(|other| *other < all[0]), values(names, all, 4)))
-        },
+        holds: |of| first_is_most(of, ["S", "R", "SR", "SS"]),
     },
     Statement {
         figure: "Figure 1",
@@ -107,7 +109,7 @@ const DATA: [Statement; 3] = [
         figure: "Figure 2",
         text: "D is faster than S in most cases, but not on very few nodes",
         holds: |of| {
-            let all = of.all(["D", "S"], "makespan")?.map(|units| units / SECONDS);
+            let all = of.seconds(["D", "S"].map(|name| (name, None)))?;
             (of.nodes() > 2).then(|| (all[0] < 0.999 * all[1], values(["D", "S"], all, 3) + " s"))
         },
     },
@@ -115,7 +117,7 @@ const DATA: [Statement; 3] = [
         figure: "Figure 2",
         text: "R is slower than S",
         holds: |of| {
-            let all = of.all(["R", "S"], "makespan")?.map(|units| units / SECONDS);
+            let all = of.seconds(["R", "S"].map(|name| (name, None)))?;
             Some((all[0] > all[1], values(["R", "S"], all, 3) + " s"))
         },
     },
@@ -152,10 +154,7 @@ const THREADS: [Statement; 2] = [
         figure: "Figure 5",
         text: "4 threads are faster than 1, and 8 are hardly faster than 4 (here: by at most 5 %)",
         holds: |of| {
-            let seconds = [1, 4, 8].map(|limit| of.get("D", Some(limit), "makespan"));
-            let [Some(one), Some(four), Some(eight)] = seconds.map(|units| units.map(|units| units / SECONDS)) else {
-                return None;
-            };
+            let [one, four, eight] = of.seconds([1, 4, 8].map(|limit| ("D", Some(limit))))?;
             Some((four < one && eight >= 0.95 * four, format!("D {one:.2}, {four:.2}, {eight:.2} s")))
         },
     },
@@ -164,7 +163,7 @@ const THREADS: [Statement; 2] = [
         text: "M and N are the best versions (here: at most 1 % slower than any other)",
         holds: |of| {
             let names = ["M", "N", "S", "D", "G"];
-            let all = of.all(names, "makespan")?.map(|units| units / SECONDS);
+            let all = of.seconds(names.map(|name| (name, None)))?;
             let best = all.into_iter().fold(f64::INFINITY, f64::min);
             Some((all[..2].iter().all(|of| *of <= 1.01 * best), values(names, all, 2) + " s"))
         },
@@ -174,12 +173,10 @@ const THREADS: [Statement; 2] = [
 /// S2 section 5, about its experiment.
 const EXPERIMENT: Statement = Statement {
     figure: "Figure 5",
-    text: "8 threads are considerably faster than 4, and more hardly (here: by 15 % or more, and by 10 % or less)",
+    text: "8 threads are considerably faster than 4 (here: by 15 % or more), and 16 are hardly faster than 8 (here: by \
+           10 % or less)",
     holds: |of| {
-        let seconds = [4, 8, 16].map(|limit| of.get("R", Some(limit), "makespan"));
-        let [Some(four), Some(eight), Some(most)] = seconds.map(|units| units.map(|units| units / SECONDS)) else {
-            return None;
-        };
+        let [four, eight, most] = of.seconds([4, 8, 16].map(|limit| ("R", Some(limit))))?;
         let holds = eight <= 0.85 * four && most >= 0.9 * eight;
         // One node loads nothing.
         (of.nodes() > 1).then(|| (holds, format!("{four:.2}, {eight:.2}, {most:.2} s with 4, 8, 16")))
@@ -240,14 +237,16 @@ impl Display for Statements<'_> {
         if has_head && self.0.iter().any(|point| point.reps > 1) {
             writeln!(
                 f,
-                "  A difference that is small beside the standard deviations may be chance: more `--reps` tell."
+                "  A difference that is small compared with the standard deviations may be chance: use more `--reps`."
             )?;
         }
         if has_head && self.0.iter().any(|point| point.policy == "R" && point.versions) {
             let stays = self.0.iter().any(|point| point.own.is_some_and(|own| own.results_stay));
-            let where_ = if stays { "stays with the owner of its part" } else { "is on the node that began it" };
-            let other = if stays { "" } else { "; with `--results-stay` it stays with the owner of its part" };
-            writeln!(f, "  The paper does not tell where a result of R is: here it {where_}{other}.")?;
+            let here = match stays {
+                true => "stays with the owner of its part",
+                false => "is on the node that began it; with `--results-stay` it stays with the owner of its part",
+            };
+            writeln!(f, "  The paper does not tell where a result of R is: here it {here}.")?;
         }
         Ok(())
     }

@@ -138,8 +138,7 @@ impl Table<'_> {
         }
         let gain = |point: &Point| {
             let same = first.iter().find(|other| row(other) == row(point) && other.nodes == point.nodes);
-            let seconds = |point: &Point| point.figures.mean("makespan");
-            same.filter(|_| seconds(point) > 0.0).map(|same| format!("{:.3}", seconds(same) / seconds(point)))
+            same.filter(|_| point.seconds() > 0.0).map(|same| format!("{:.3}", same.seconds() / point.seconds()))
         };
         let power = |points: &[Point], nodes: u32| {
             points.iter().find(|point| point.nodes == nodes).map_or(f64::NAN, |point| point.figures.power)

@@ -17,7 +17,8 @@ pub struct OwnOutcome {
     /// been asked for.
     pub parallelism: f64,
     /// The part of the imbalance in which a core is idle and its node has an instruction whose operands have not
-    /// arrived. In the rest of the imbalance a core is idle because there is no instruction for it.
+    /// arrived. In the rest of the imbalance there is no instruction for an idle core, or it waits for an earlier one
+    /// of its group.
     pub waiting: f64,
     /// Blocks asked for / operands read (S0 Fig. 4).
     pub miss_ratio: f64,
